@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hutch: run code you do not trust, on your own machine.
+ *
+ * This header is the whole API, in order of use:
+ *
+ *     struct hutch_policy *policy;
+ *     struct hutch_result *result;
+ *     struct hutch_command command = HUTCH_COMMAND_INIT;
+ *
+ *     command.argv = (const char *const[]){"python3", "task.py", NULL};
+ *     hutch_policy_new("default", &policy, &err);
+ *     hutch_run(policy, &command, &result, &err);
+ *     printf("%d\n%s", result->exit_code, result->stdout_data);
+ *
+ * Rules that hold for every function:
+ *  - It returns 0 (or what it says), or a negative code from enum hutch_code; then *err, unless err
+ *    is NULL, says why, and out-parameters are untouched.
+ *  - Arguments are borrowed for the call and copied when kept.
+ *  - A handle belongs to one thread at a time; different handles may be used at the same time.
+ *  - The library never prints, exits, installs signal handlers, reaps children it did not start, or
+ *    changes the working directory, umask or environment of its process.
+ *
+ * Stability: everything here may still change before 1.0; structs grow at their end only.
+ */
+#ifndef HUTCH_H
+#define HUTCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HUTCH_VERSION_MAJOR 0
+#define HUTCH_VERSION_MINOR 1
+#define HUTCH_VERSION_PATCH 0
+#define HUTCH_VERSION "0.1.0"
+
+#define HUTCH_API __attribute__((visibility("default")))
+
+/* The version of the library that is running, as "0.1.0". Any thread. */
+HUTCH_API const char *hutch_version(void);
+
+/* ---- Errors -------------------------------------------------------------------------------- */
+
+enum hutch_code {
+    HUTCH_OK = 0,
+    HUTCH_EINVALID = -1,     /* a bad argument of this call */
+    HUTCH_EPOLICY = -2,      /* the policy is wrong: unknown key, bad value, bad path */
+    HUTCH_EUNSUPPORTED = -3, /* this host or this version cannot enforce what was asked */
+    HUTCH_EDENIED = -4,      /* the host refused permission */
+    HUTCH_ESYSTEM = -5,      /* a system call failed; see sys_errno */
+    HUTCH_ENOMEM = -6,
+    HUTCH_EBUSY = -7,
+    HUTCH_ENOTFOUND = -8,
+    HUTCH_ESTATE = -9,     /* the handle is not in a state that allows this */
+    HUTCH_EINTERNAL = -10, /* a bug in hutch */
+};
+
+/*
+ * Why a call failed. Plain bytes owned by the caller: nothing to free.
+ * `msg` is one line without a full stop; `where` is a flag, a JSON pointer, a path or a set-up step.
+ */
+struct hutch_error {
+    int code;      /* enum hutch_code */
+    int sys_errno; /* 0 when no system call failed */
+    char where[120];
+    char msg[384];
+};
+
+/* The stable lower-case word for a code ("policy", "unsupported", ...). Any thread. */
+HUTCH_API const char *hutch_code_name(int code);
+
+/* ---- Policy: what is asked ----------------------------------------------------------------- */
+
+struct hutch_policy;
+
+/*
+ * Make a policy from the profile called `name` (NULL means "default").
+ * On success the caller owns *ret; free it with hutch_policy_free().
+ */
+HUTCH_API int hutch_policy_new(const char *name, struct hutch_policy **ret, struct hutch_error *err);
+
+/* Free a policy. NULL is accepted. */
+HUTCH_API void hutch_policy_free(struct hutch_policy *policy);
+
+/*
+ * Merge the JSON document `json` of `len` bytes over the policy: single values replace, lists append.
+ * `source` names the document in messages (a file name, "-").
+ * On failure the policy must not be used any more except to be freed.
+ */
+HUTCH_API int hutch_policy_merge(struct hutch_policy *policy, const char *json, size_t len,
+                                 const char *source, struct hutch_error *err);
+
+/*
+ * Set one option as a flag of the command line does. `flag` is a flag of hutch_options(), with its
+ * dashes; `value` is its text, NULL for a flag without one. `origin` names it in messages; NULL
+ * means `flag`.
+ * On failure the policy must not be used any more except to be freed.
+ */
+HUTCH_API int hutch_policy_set(struct hutch_policy *policy, const char *flag, const char *value,
+                               const char *origin, struct hutch_error *err);
+
+/*
+ * The merged policy as a JSON document, every key that has a value.
+ * On success the caller owns *ret; free it with free().
+ */
+HUTCH_API int hutch_policy_to_json(const struct hutch_policy *policy, char **ret,
+                                   struct hutch_error *err);
+
+/* One option that sets a policy. Help, man pages and completions are made from these rows. */
+struct hutch_option {
+    const char *flag;       /* "--timeout" */
+    const char *short_flag; /* "-w", or NULL */
+    const char *argument;   /* "T", or NULL when it takes none */
+    const char *key;        /* "limits.timeout" */
+    const char *variable;   /* environment variable with a default: "HUTCH_TIMEOUT", or NULL */
+    const char *values;     /* "none|host|allow" when only these are taken, or NULL */
+    const char *help;       /* one line */
+};
+
+/* All options, in the order help shows them; *count gets their number. Static memory. Any thread. */
+HUTCH_API const struct hutch_option *hutch_options(size_t *count);
+
+/* The JSON Schema of a policy document. The caller owns *ret; free it with free(). */
+HUTCH_API int hutch_schema(char **ret, struct hutch_error *err);
+
+/* One profile that can be named: shipped with hutch, or installed on this host. */
+struct hutch_profile {
+    const char *name;
+    const char *path;        /* where it was found; NULL for a shipped one */
+    const char *description; /* one line, may be empty */
+};
+
+/*
+ * All profiles by name. On success the caller owns *ret, an array of *count rows in one allocation;
+ * free it with free().
+ */
+HUTCH_API int hutch_profile_list(struct hutch_profile **ret, size_t *count, struct hutch_error *err);
+
+/* The JSON text of one profile, as written. The caller owns *ret; free it with free(). */
+HUTCH_API int hutch_profile_text(const char *name, char **ret, struct hutch_error *err);
+
+/* ---- Command: what is to run --------------------------------------------------------------- */
+
+/* Start from HUTCH_COMMAND_INIT and set what you need. */
+struct hutch_command {
+    size_t size;             /* set by HUTCH_COMMAND_INIT */
+    const char *const *argv; /* ends with NULL; argv[0] is looked up in the sandbox's PATH */
+    const char *cwd;         /* inside; NULL: the workspace */
+    int stdin_fd;            /* read from and relayed; -1: empty input. Stays the caller's. */
+    int stdout_fd;           /* output is relayed to it; -1: captured in the result */
+    int stderr_fd;           /* the same for standard error */
+    bool tty;                /* give the command a terminal; all output arrives as stdout */
+    uint16_t rows;           /* size of that terminal; 0: 24 and 80 */
+    uint16_t cols;
+};
+
+#define HUTCH_COMMAND_INIT                                                                         \
+    {                                                                                              \
+        .size = sizeof(struct hutch_command), .stdin_fd = -1, .stdout_fd = -1, .stderr_fd = -1,    \
+    }
+
+/* ---- Plan: what would happen --------------------------------------------------------------- */
+
+enum hutch_format {
+    HUTCH_TEXT = 0,
+    HUTCH_JSON = 1,
+};
+
+/*
+ * Say what a run of `command` under `policy` would be on this host, and run nothing.
+ * The caller owns *ret; free it with free().
+ */
+HUTCH_API int hutch_explain(const struct hutch_policy *policy, const struct hutch_command *command,
+                            enum hutch_format format, char **ret, struct hutch_error *err);
+
+/* ---- Events -------------------------------------------------------------------------------- */
+
+enum hutch_event_type {
+    HUTCH_EVENT_SANDBOX_STARTED = 1,
+    HUTCH_EVENT_SANDBOX_STOPPED = 2,
+    HUTCH_EVENT_RUN_STARTED = 3,
+    HUTCH_EVENT_RUN_OUTPUT = 4,
+    HUTCH_EVENT_RUN_TIMEOUT = 5,
+    HUTCH_EVENT_RUN_EXITED = 6,
+};
+
+struct hutch_result;
+
+/* Something that happened. Borrowed for the callback. */
+struct hutch_event {
+    size_t size;
+    enum hutch_event_type type;
+    uint64_t time_ms; /* since 1970 */
+    const char *sandbox;
+    uint32_t run;                      /* 0 for events of the sandbox itself */
+    const char *const *argv;           /* run.started */
+    int stream;                        /* run.output: 1 or 2 */
+    const char *data;                  /* run.output */
+    size_t data_len;                   /* run.output */
+    const struct hutch_result *result; /* run.exited */
+};
+
+/* Called from within hutch_run_start(), hutch_run_step() or hutch_run(), on their thread. */
+typedef void hutch_event_fn(void *arg, const struct hutch_event *event);
+
+/* One event as one line of JSON without the newline. The caller owns *ret; free it with free(). */
+HUTCH_API int hutch_event_to_json(const struct hutch_event *event, char **ret,
+                                  struct hutch_error *err);
+
+/* ---- Result: what happened ----------------------------------------------------------------- */
+
+enum hutch_reason {
+    HUTCH_EXITED = 0,
+    HUTCH_SIGNALED = 1,
+    HUTCH_TIMEOUT = 2,
+    HUTCH_CANCELLED = 3,
+    HUTCH_SETUP = 4, /* hutch could not start the command; see `error` */
+};
+
+/* The stable word for a reason ("exited", "timeout", ...). Any thread. */
+HUTCH_API const char *hutch_reason_name(enum hutch_reason reason);
+
+/* One measured step of the set-up. */
+struct hutch_step {
+    const char *name;
+    double ms;
+};
+
+/* One fact about what was enforced: "pidns" → "true", "backend" → "native". */
+struct hutch_fact {
+    const char *name;
+    const char *value; /* "true" and "false" stand for themselves in JSON */
+};
+
+/* What happened to one command. Owned by whoever received it; read only. */
+struct hutch_result {
+    size_t size;
+    enum hutch_reason reason;
+    int exit_code;   /* -1 when a signal ended it or it never ran */
+    int signal;      /* 0 when it exited */
+    int status;      /* what `hutch run` exits with: 0..255 */
+    bool truncated;  /* captured output went past its limit */
+    double duration_ms;
+    double user_ms;
+    double system_ms;
+    uint64_t peak_memory_bytes; /* of the largest process */
+    const char *stdout_data;    /* captured; NUL-terminated, may contain NULs */
+    size_t stdout_len;
+    uint64_t stdout_bytes; /* written by the command, kept or not */
+    const char *stderr_data;
+    size_t stderr_len;
+    uint64_t stderr_bytes;
+    const struct hutch_fact *enforced; /* ends with a NULL name */
+    const struct hutch_step *setup;    /* ends with a NULL name */
+    double setup_total_ms;
+    const char *sandbox;
+    uint32_t run;
+    struct hutch_error error; /* code 0 unless reason is HUTCH_SETUP, or the command's exec failed */
+};
+
+/* Free a result. NULL is accepted. */
+HUTCH_API void hutch_result_free(struct hutch_result *result);
+
+/* The result as one JSON object. The caller owns *ret; free it with free(). */
+HUTCH_API int hutch_result_to_json(const struct hutch_result *result, char **ret,
+                                   struct hutch_error *err);
+
+/*
+ * The result that says hutch itself failed with `error`, so that a program which prints results can
+ * print this one too. On success the caller owns *ret; free it with hutch_result_free().
+ */
+HUTCH_API int hutch_result_from_error(const struct hutch_error *error, struct hutch_result **ret,
+                                      struct hutch_error *err);
+
+/* ---- Run ----------------------------------------------------------------------------------- */
+
+/*
+ * Run one command in a sandbox of its own and wait for it.
+ *
+ * The command's own failure (exit 3, a signal, a time-out, not found) is a result, not an error.
+ * On success the caller owns *ret; free it with hutch_result_free(). Blocks.
+ */
+HUTCH_API int hutch_run(const struct hutch_policy *policy, const struct hutch_command *command,
+                        struct hutch_result **ret, struct hutch_error *err);
+
+struct hutch_run;
+
+/*
+ * The same for programs with their own loop: start the command, then call hutch_run_step() whenever
+ * hutch_run_fd() is readable, until it returns 1. Events, unless `on_event` is NULL, go to it.
+ * On success the caller owns *ret; free it with hutch_run_free().
+ */
+HUTCH_API int hutch_run_start(const struct hutch_policy *policy, const struct hutch_command *command,
+                              hutch_event_fn *on_event, void *arg, struct hutch_run **ret,
+                              struct hutch_error *err);
+
+/* A descriptor that is readable when there is something to do. Owned by the run. */
+HUTCH_API int hutch_run_fd(const struct hutch_run *run);
+
+/*
+ * Do what there is to do, waiting at most `timeout_ms` for it (-1: for ever, 0: not at all).
+ * Returns 1 when the run has ended and everything of its sandbox is gone, 0 before that. A failure
+ * to set up the sandbox is a negative return; nothing has run then.
+ */
+HUTCH_API int hutch_run_step(struct hutch_run *run, int timeout_ms, struct hutch_error *err);
+
+/* Send a signal to the command and its process group. */
+HUTCH_API int hutch_run_signal(struct hutch_run *run, int signal, struct hutch_error *err);
+
+/* Change the size of the command's terminal; does nothing before it has one. */
+HUTCH_API int hutch_run_resize(struct hutch_run *run, uint16_t rows, uint16_t cols,
+                               struct hutch_error *err);
+
+/* End the run and its sandbox now; the result's reason is HUTCH_CANCELLED. Keep stepping. */
+HUTCH_API int hutch_run_cancel(struct hutch_run *run, struct hutch_error *err);
+
+/* Take the result of a run that has ended. The caller owns *ret; free it with hutch_result_free(). */
+HUTCH_API int hutch_run_result(struct hutch_run *run, struct hutch_result **ret,
+                               struct hutch_error *err);
+
+/* Free a run. One that has not ended is killed first, its whole tree. NULL is accepted. */
+HUTCH_API void hutch_run_free(struct hutch_run *run);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Results and events as JSON: the one place that knows their keys. */
+#include "base/json.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "base/str.h"
+
+const char *hutch_version(void)
+{
+    return HUTCH_VERSION;
+}
+
+const char *hutch_code_name(int code)
+{
+    static const char *const names[] = {
+        "ok",   "invalid", "policy",    "unsupported", "denied",   "system",
+        "nomem", "busy",   "not_found", "state",       "internal",
+    };
+
+    return code <= 0 && -code < (int)ARRAY_LEN(names) ? names[-code] : "unknown";
+}
+
+const char *hutch_reason_name(enum hutch_reason reason)
+{
+    static const char *const names[] = {
+        [HUTCH_EXITED] = "exited",       [HUTCH_SIGNALED] = "signaled", [HUTCH_TIMEOUT] = "timeout",
+        [HUTCH_CANCELLED] = "cancelled", [HUTCH_SETUP] = "setup",
+    };
+
+    return (size_t)reason < ARRAY_LEN(names) ? names[reason] : "unknown";
+}
+
+/* Microseconds are all a clock here can tell. */
+static json_t *milliseconds(double ms)
+{
+    return json_real((double)(int64_t)(ms * 1e3 + 0.5) / 1e3);
+}
+
+static json_t *integer_or_null(bool known, int value)
+{
+    return known ? json_integer(value) : json_null();
+}
+
+/* A stream, and its exact bytes too when JSON cannot carry them. */
+static void add_stream(json_t *object, const char *key, const char *data, size_t len)
+{
+    char exact[32];
+
+    json_object_set_new(object, key, json_string_lossy(data, len));
+    if (str_is_utf8(data, len))
+        return;
+    size_t key_len = strlen(key);
+    memcpy(exact, key, key_len);
+    memcpy(exact + key_len, "_base64", sizeof "_base64");
+    json_object_set_new(object, exact, json_string_base64(data, len));
+}
+
+static json_t *enforced_json(const struct hutch_fact *facts)
+{
+    json_t *object = json_object();
+
+    for (; facts->name; facts++) {
+        json_t *value = str_eq(facts->value, "true")    ? json_true()
+                        : str_eq(facts->value, "false") ? json_false()
+                                                        : json_string(facts->value);
+        json_object_set_new(object, facts->name, value);
+    }
+    return object;
+}
+
+static json_t *setup_json(const struct hutch_result *result)
+{
+    json_t *object = json_object();
+
+    json_object_set_new(object, "total", milliseconds(result->setup_total_ms));
+    for (const struct hutch_step *step = result->setup; step->name; step++)
+        json_object_set_new(object, step->name, milliseconds(step->ms));
+    return object;
+}
+
+static json_t *usage_json(const struct hutch_result *result)
+{
+    return json_pack("{s:o, s:o, s:o, s:I, s:I, s:I}", "cpu_ms",
+                     milliseconds(result->user_ms + result->system_ms), "user_ms",
+                     milliseconds(result->user_ms), "system_ms", milliseconds(result->system_ms),
+                     "peak_memory_bytes", (json_int_t)result->peak_memory_bytes, "stdout_bytes",
+                     (json_int_t)result->stdout_bytes, "stderr_bytes",
+                     (json_int_t)result->stderr_bytes);
+}
+
+static json_t *error_json(const struct hutch_error *error)
+{
+    json_t *object = json_object();
+
+    json_object_set_new(object, "code", json_string(hutch_code_name(error->code)));
+    json_object_set_new(object, "where", json_string_lossy(error->where, strlen(error->where)));
+    json_object_set_new(object, "message", json_string_lossy(error->msg, strlen(error->msg)));
+    if (error->sys_errno)
+        json_object_set_new(object, "errno", json_string(strerror(error->sys_errno)));
+    return object;
+}
+
+static json_t *result_json(const struct hutch_result *result, bool output)
+{
+    bool exited = result->signal == 0 && result->exit_code >= 0;
+    json_t *object = json_object();
+
+    json_object_set_new(object, "exit_code", integer_or_null(exited, result->exit_code));
+    json_object_set_new(object, "signal", integer_or_null(result->signal > 0, result->signal));
+    json_object_set_new(
+        object, "success",
+        json_boolean(result->reason == HUTCH_EXITED && result->exit_code == 0));
+    json_object_set_new(object, "reason", json_string(hutch_reason_name(result->reason)));
+    json_object_set_new(object, "timed_out", json_boolean(result->reason == HUTCH_TIMEOUT));
+    json_object_set_new(object, "truncated", json_boolean(result->truncated));
+    if (result->error.code)
+        json_object_set_new(object, "error", error_json(&result->error));
+    if (output && result->reason != HUTCH_SETUP) {
+        add_stream(object, "stdout", result->stdout_data, result->stdout_len);
+        add_stream(object, "stderr", result->stderr_data, result->stderr_len);
+    }
+    json_object_set_new(object, "duration_ms", milliseconds(result->duration_ms));
+    json_object_set_new(object, "usage", usage_json(result));
+    json_object_set_new(object, "enforced", enforced_json(result->enforced));
+    json_object_set_new(object, "setup_ms", setup_json(result));
+    json_object_set_new(object, "sandbox", json_string(result->sandbox));
+    json_object_set_new(object, "run", json_integer(result->run));
+    return object;
+}
+
+static int dump(json_t *object, char **ret, struct hutch_error *err)
+{
+    char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
+
+    json_decref(object);
+    if (!text)
+        return err_oom(err);
+    *ret = text;
+    return 0;
+}
+
+int hutch_result_to_json(const struct hutch_result *result, char **ret, struct hutch_error *err)
+{
+    if (!result || !ret)
+        return err_set(err, HUTCH_EINVALID, result ? "ret" : "result", "NULL was given");
+    return dump(result_json(result, true), ret, err);
+}
+
+static const char *event_name(enum hutch_event_type type)
+{
+    static const char *const names[] = {
+        [HUTCH_EVENT_SANDBOX_STARTED] = "sandbox.started",
+        [HUTCH_EVENT_SANDBOX_STOPPED] = "sandbox.stopped",
+        [HUTCH_EVENT_RUN_STARTED] = "run.started",
+        [HUTCH_EVENT_RUN_OUTPUT] = "run.output",
+        [HUTCH_EVENT_RUN_TIMEOUT] = "run.timeout",
+        [HUTCH_EVENT_RUN_EXITED] = "run.exited",
+    };
+
+    return (size_t)type < ARRAY_LEN(names) && names[type] ? names[type] : "unknown";
+}
+
+static json_t *argv_json(const char *const *argv)
+{
+    json_t *array = json_array();
+
+    for (; *argv; argv++)
+        json_array_append_new(array, json_string_lossy(*argv, strlen(*argv)));
+    return array;
+}
+
+int hutch_event_to_json(const struct hutch_event *event, char **ret, struct hutch_error *err)
+{
+    if (!event || !ret)
+        return err_set(err, HUTCH_EINVALID, event ? "ret" : "event", "NULL was given");
+
+    json_t *object = json_object();
+    json_object_set_new(object, "time", json_integer((json_int_t)event->time_ms));
+    json_object_set_new(object, "sandbox", json_string(event->sandbox));
+    if (event->run)
+        json_object_set_new(object, "run", json_integer(event->run));
+    json_object_set_new(object, "type", json_string(event_name(event->type)));
+    if (event->argv)
+        json_object_set_new(object, "argv", argv_json(event->argv));
+    if (event->type == HUTCH_EVENT_RUN_OUTPUT) {
+        json_object_set_new(object, "stream",
+                            json_string(event->stream == 1 ? "stdout" : "stderr"));
+        add_stream(object, "data", event->data, event->data_len);
+    }
+    if (event->result)
+        json_object_set_new(object, "result", result_json(event->result, false));
+    return dump(object, ret, err);
+}

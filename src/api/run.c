@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/policy.h"
+#include "base/err.h"
+#include "plan/plan.h"
+#include "run/result.h"
+#include "run/run.h"
+
+static int null_argument(struct hutch_error *err, const char *name)
+{
+    return err_set(err, HUTCH_EINVALID, name, "NULL was given");
+}
+
+/*
+ * The caller's struct may be older (smaller) or newer (larger) than ours: take what both know, and
+ * defaults for the rest.
+ */
+static int read_command(const struct hutch_command *given, struct hutch_command *ret,
+                        struct hutch_error *err)
+{
+    struct hutch_command command = HUTCH_COMMAND_INIT;
+    const size_t least = offsetof(struct hutch_command, cwd);
+
+    if (given->size < least)
+        return err_set(err, HUTCH_EINVALID, "command",
+                       "its size is not set: start from HUTCH_COMMAND_INIT");
+    memcpy(&command, given, given->size < sizeof command ? given->size : sizeof command);
+    *ret = command;
+    return 0;
+}
+
+int hutch_explain(const struct hutch_policy *policy, const struct hutch_command *command,
+                  enum hutch_format format, char **ret, struct hutch_error *err)
+{
+    struct hutch_command known;
+    struct plan_command planned;
+    plan_auto struct plan *plan = NULL;
+
+    if (!policy || !command || !ret)
+        return null_argument(err, !policy ? "policy" : !command ? "command" : "ret");
+    int r = read_command(command, &known, err);
+    if (r == 0)
+        r = plan_build(&policy->policy, &plan, err);
+    if (r == 0)
+        r = plan_command_build(plan, &known, &planned, err);
+    if (r < 0)
+        return r;
+    return format == HUTCH_JSON ? plan_explain_json(plan, &planned, ret, err)
+                                : plan_explain_text(plan, &planned, ret, err);
+}
+
+int hutch_run_start(const struct hutch_policy *policy, const struct hutch_command *command,
+                    hutch_event_fn *on_event, void *arg, struct hutch_run **ret,
+                    struct hutch_error *err)
+{
+    struct hutch_command known;
+    plan_auto struct plan *plan = NULL;
+
+    if (!policy || !command || !ret)
+        return null_argument(err, !policy ? "policy" : !command ? "command" : "ret");
+    int r = read_command(command, &known, err);
+    if (r == 0)
+        r = plan_build(&policy->policy, &plan, err);
+    if (r < 0)
+        return r;
+    return run_start(&plan, &known, on_event, arg, ret, err);
+}
+
+int hutch_run_fd(const struct hutch_run *run)
+{
+    return run ? run_fd(run) : HUTCH_EINVALID;
+}
+
+int hutch_run_step(struct hutch_run *run, int timeout_ms, struct hutch_error *err)
+{
+    return run ? run_step(run, timeout_ms, err) : null_argument(err, "run");
+}
+
+int hutch_run_signal(struct hutch_run *run, int signal, struct hutch_error *err)
+{
+    if (!run)
+        return null_argument(err, "run");
+    if (signal < 1 || signal > 64)
+        return err_set(err, HUTCH_EINVALID, "signal", "%d is not a signal", signal);
+    return run_signal(run, signal, err);
+}
+
+int hutch_run_resize(struct hutch_run *run, uint16_t rows, uint16_t cols, struct hutch_error *err)
+{
+    return run ? run_resize(run, rows, cols, err) : null_argument(err, "run");
+}
+
+int hutch_run_cancel(struct hutch_run *run, struct hutch_error *err)
+{
+    return run ? run_cancel(run, err) : null_argument(err, "run");
+}
+
+int hutch_run_result(struct hutch_run *run, struct hutch_result **ret, struct hutch_error *err)
+{
+    if (!run || !ret)
+        return null_argument(err, run ? "ret" : "run");
+    return run_result(run, ret, err);
+}
+
+void hutch_run_free(struct hutch_run *run)
+{
+    run_free(run);
+}
+
+int hutch_run(const struct hutch_policy *policy, const struct hutch_command *command,
+              struct hutch_result **ret, struct hutch_error *err)
+{
+    struct hutch_run *run;
+
+    if (!ret)
+        return null_argument(err, "ret");
+    int r = hutch_run_start(policy, command, NULL, NULL, &run, err);
+    if (r < 0)
+        return r;
+    do {
+        r = run_step(run, -1, err);
+    } while (r == 0);
+    if (r > 0)
+        r = run_result(run, ret, err);
+    run_free(run);
+    return r;
+}
+
+void hutch_result_free(struct hutch_result *result)
+{
+    result_free(result);
+}
+
+int hutch_result_from_error(const struct hutch_error *error, struct hutch_result **ret,
+                            struct hutch_error *err)
+{
+    if (!error || !ret)
+        return null_argument(err, error ? "ret" : "error");
+    struct hutch_result *result = result_new();
+    if (!result)
+        return err_oom(err);
+
+    result->reason = HUTCH_SETUP;
+    result->error = *error;
+    result->status = result_status(result);
+    *ret = result;
+    return 0;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The contract between a plan and whoever enforces it.
+ *
+ * check() answers whether this backend on this host enforces all of the plan; after a yes, start()
+ * can only fail at run time. No backend ever weakens a plan.
+ *
+ * A sandbox is then driven by descriptors: when `events_fd` is readable, call next(); when `exit_fd`
+ * is, everything of it is gone and wait() gives what it used.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <hutch.h>
+
+#include "plan/plan.h"
+#include "sys/process.h"
+
+struct sandbox;
+
+/* A command to start, with the ends of its standard streams. */
+struct sandbox_exec {
+    uint32_t run;
+    const struct plan_command *command;
+    bool last;        /* the sandbox ends with this command */
+    int stdio[3];     /* given away: closed by exec() in every case; -1 all three with a terminal */
+};
+
+enum sandbox_event_type {
+    SANDBOX_READY,       /* set up: `setup` has the steps */
+    SANDBOX_FAILED,      /* could not be set up: `error`; nothing has run */
+    SANDBOX_STARTED,     /* the command has been executed; `terminal` when it has one */
+    SANDBOX_EXEC_FAILED, /* the command could not be executed: `error`, `exec_errno` */
+    SANDBOX_EXITED,      /* the command ended: `exit` */
+};
+
+#define SANDBOX_STEPS_MAX 12
+
+struct sandbox_event {
+    enum sandbox_event_type type;
+    uint32_t run;
+    uint64_t at_ns; /* STARTED, EXITED: when it happened (CLOCK_MONOTONIC) */
+    int terminal;   /* master end, the receiver's; -1 when none */
+    int exec_errno;
+    struct sys_exit exit;
+    struct hutch_error error;
+    struct hutch_step setup[SANDBOX_STEPS_MAX]; /* ends with a NULL name */
+};
+
+struct sandbox_ops {
+    int (*exec)(struct sandbox *sandbox, struct sandbox_exec *exec, struct hutch_error *err);
+    /* Returns 1 with an event, 0 when there is none, negative when the sandbox broke its word. */
+    int (*next)(struct sandbox *sandbox, struct sandbox_event *ret, struct hutch_error *err);
+    /* To the process group of a run, or with `tree` to every process of the sandbox. */
+    int (*signal)(struct sandbox *sandbox, uint32_t run, int signal, bool tree,
+                  struct hutch_error *err);
+    /* Everything dies at once; exit_fd tells when it has. */
+    void (*kill)(struct sandbox *sandbox);
+    /* Reap; -EAGAIN before exit_fd is readable. */
+    int (*wait)(struct sandbox *sandbox, struct sys_exit *ret);
+    /* Kill what lives, wait for it, free. */
+    void (*free)(struct sandbox *sandbox);
+};
+
+struct sandbox {
+    const struct sandbox_ops *ops;
+    int events_fd;
+    int exit_fd;
+};
+
+struct backend {
+    const char *name;
+    enum policy_level level;
+    int (*check)(const struct plan *plan, struct hutch_error *err);
+    /* The plan must outlive the sandbox. On success the caller owns *ret (ops->free). */
+    int (*start)(const struct plan *plan, struct sandbox **ret, struct hutch_error *err);
+    /* What it enforces of this plan; ends with a NULL name. Strings live as long as the plan. */
+    const struct hutch_fact *(*enforced)(const struct plan *plan);
+};
+
+extern const struct backend backend_native;
+
+/* The strongest backend that enforces all of `plan`. */
+int backend_choose(const struct plan *plan, const struct backend **ret, struct hutch_error *err);

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "backend/native/describe.h"
+
+#include <errno.h>
+
+#include "base/err.h"
+#include "base/str.h"
+
+const char *native_step_name(enum proto_step step)
+{
+    static const char *const names[] = {
+        [STEP_CLONE] = "clone",   [STEP_PROCESS] = "process", [STEP_NETWORK] = "network",
+        [STEP_IDS] = "ids",       [STEP_MOUNTS] = "mounts",   [STEP_PIVOT] = "pivot",
+        [STEP_PRIVILEGES] = "privileges",
+    };
+    _Static_assert(ARRAY_LEN(names) == STEP_COUNT, "every step has a name");
+
+    return step < STEP_COUNT ? names[step] : "unknown";
+}
+
+static int describe_clone(int error, struct hutch_error *err)
+{
+    static const char what[] = "cannot create namespaces";
+
+    if (error == EPERM || error == EACCES)
+        return err_sys(err, -error, "clone",
+                       "%s: this host refuses user namespaces; look at the sysctls "
+                       "kernel.unprivileged_userns_clone and "
+                       "kernel.apparmor_restrict_unprivileged_userns, and at the seccomp profile "
+                       "of a container around hutch",
+                       what);
+    if (error == ENOSPC || error == EUSERS)
+        return err_sys(err, -error, "clone",
+                       "%s: the limit on them is reached; raise the sysctl "
+                       "user.max_user_namespaces (or nest less deeply)",
+                       what);
+    if (error == EINVAL)
+        return err_sys(err, -error, "clone",
+                       "%s: this kernel lacks one of user, mount, pid, network, ipc, uts and "
+                       "cgroup namespaces",
+                       what);
+    return err_sys(err, -error, "clone", "%s", what);
+}
+
+static int describe_mount(const struct plan *plan, uint32_t index, int error,
+                          struct hutch_error *err)
+{
+    if (index >= plan->mount_count)
+        return err_sys(err, -error, "mounts", "cannot build the file system");
+
+    const struct plan_mount *mount = &plan->mounts[index];
+    char target[160];
+    char source[160];
+    str_printable(mount->target, target, sizeof target);
+    str_printable(mount->source ? mount->source : "", source, sizeof source);
+
+    switch (mount->kind) {
+    case MOUNT_BIND:
+        if (error == ESTALE)
+            return err_set(err, HUTCH_ESYSTEM, "mounts",
+                           "'%s' was replaced while the sandbox was being set up", source);
+        if (error == EACCES && plan->identity.privileged)
+            return err_sys(err, -error, "mounts",
+                           "cannot attach '%s' at '%s': a sandbox of root has an ordinary user's "
+                           "rights, which do not reach it",
+                           source, target);
+        return err_sys(err, -error, "mounts", "cannot attach '%s' at '%s'", source, target);
+    case MOUNT_PROC:
+        if (error == EPERM)
+            return err_sys(err, -error, "mounts",
+                           "cannot mount a new /proc: parts of the present one are covered, as in "
+                           "a container; start that with an unmasked /proc");
+        return err_sys(err, -error, "mounts", "cannot mount a new /proc");
+    case MOUNT_DIR:
+    case MOUNT_FILE:
+        if (mount->on_host)
+            return err_sys(err, -error, "mounts",
+                           "cannot make the mount point '%s' in the workspace: nothing but an "
+                           "empty directory may be there",
+                           target);
+        return err_sys(err, -error, "mounts", "cannot make '%s'", target);
+    case MOUNT_SEAL:
+        return err_sys(err, -error, "mounts", "cannot make '%s' read-only", target);
+    case MOUNT_MASK:
+        return err_sys(err, -error, "mounts", "cannot hide '%s'", target);
+    default:
+        return err_sys(err, -error, "mounts", "cannot make '%s'", target);
+    }
+}
+
+int native_describe_setup(const struct plan *plan, enum proto_step step, uint32_t index, int error,
+                          struct hutch_error *err)
+{
+    switch (step) {
+    case STEP_CLONE:
+        return describe_clone(error, err);
+    case STEP_MOUNTS:
+        return describe_mount(plan, index, error, err);
+    case STEP_PROCESS:
+        return err_sys(err, -error, "process", "cannot prepare the sandbox's first process");
+    case STEP_NETWORK:
+        return err_sys(err, -error, "network", "cannot set up loopback and host name");
+    case STEP_IDS:
+        if (error == EPERM || error == EACCES)
+            return err_sys(err, -error, "ids",
+                           "cannot map user ids: this host gives namespaces but no rights in them; "
+                           "see the sysctl kernel.apparmor_restrict_unprivileged_userns");
+        return err_sys(err, -error, "ids", "cannot map user ids");
+    case STEP_PIVOT:
+        return err_sys(err, -error, "pivot", "cannot enter the new file system");
+    default:
+        return err_sys(err, -error, native_step_name(step), "cannot drop privileges");
+    }
+}
+
+int native_describe_exec(const struct plan_command *command, enum proto_exec_step step, int error,
+                         struct hutch_error *err)
+{
+    char name[160];
+
+    str_printable(command->argv[0], name, sizeof name);
+    switch (step) {
+    case EXEC_STEP_EXEC:
+        if (error == ENOENT)
+            return err_set(err, HUTCH_ENOTFOUND, "exec", "'%s': command not found in the sandbox",
+                           name);
+        return err_sys(err, -error, "exec", "'%s' cannot be executed", name);
+    case EXEC_STEP_CWD:
+        str_printable(command->cwd, name, sizeof name);
+        return err_sys(err, -error, "cwd", "cannot enter '%s' in the sandbox", name);
+    case EXEC_STEP_TERMINAL:
+        return err_sys(err, -error, "tty", "cannot give '%s' its terminal or streams", name);
+    case EXEC_STEP_LIMITS:
+        return err_sys(err, -error, "limits", "cannot set the limits of '%s'", name);
+    case EXEC_STEP_FORK:
+        return err_sys(err, -error, "exec", "cannot start a process for '%s'", name);
+    default:
+        return err_sys(err, -error, "exec", "cannot pass '%s' to the sandbox", name);
+    }
+}

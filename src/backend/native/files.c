@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Building the file system, in init's new mount namespace.
+ *
+ * Should: name every source from the host's root and every target from the new root by descriptor,
+ * following no link; check that a source is still the file that was planned; give a mount its
+ * flags while it is detached, so that it is never there without them.
+ * Mustn't: create anything outside of tmpfs mounts made here, but for the mount points of a
+ * workspace that is the root; leave the host's root attached.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "backend/native/init.h"
+#include "base/fd.h"
+#include "base/str.h"
+#include "sys/mount.h"
+#include "sys/path.h"
+#include "sys/ret.h"
+
+struct builder {
+    const struct plan *plan;
+    const int *trees;
+    int host;    /* the host's root */
+    int base;    /* what the new root is mounted on: the host's root or the scratch */
+    int scratch; /* tmpfs with an unreadable "d" and "f", or -1 when nothing is hidden */
+    int root;    /* the new root, -1 before its mount */
+    bool needs_remount;
+};
+
+unsigned init_mount_flags(const struct plan_mount *mount)
+{
+    unsigned flags = SYS_MOUNT_NOSUID;
+
+    if (!mount->device && mount->kind != MOUNT_DEVPTS)
+        flags |= SYS_MOUNT_NODEV;
+    if (mount->why == WHY_DEVICE || mount->kind == MOUNT_PROC || mount->kind == MOUNT_MASK)
+        flags |= SYS_MOUNT_NOEXEC;
+    if ((mount->kind == MOUNT_BIND && !mount->writable) || mount->kind == MOUNT_MASK)
+        flags |= SYS_MOUNT_RDONLY;
+    return flags;
+}
+
+/* printf is not for init. Writes `value` in `base`, returns the start of the text in `out`. */
+static const char *number_text(uint64_t value, unsigned base, char out[24])
+{
+    char *p = out + 23;
+
+    *p = '\0';
+    do {
+        *--p = (char)('0' + value % base);
+        value /= base;
+    } while (value > 0);
+    return p;
+}
+
+static int set_flags(struct builder *b, int tree, const struct plan_mount *mount)
+{
+    int r = sys_mount_set(tree, mount->recursive, init_mount_flags(mount));
+
+    if (r != -ENOSYS)
+        return r;
+    b->needs_remount = true;
+    return 0;
+}
+
+static int new_tmpfs(const struct plan_mount *mount)
+{
+    char mode[24];
+    char size[24];
+    struct sys_mount_option options[3] = {{"mode", number_text(mount->mode, 8, mode)}};
+
+    if (mount->size_bytes)
+        options[1] = (struct sys_mount_option){"size", number_text(mount->size_bytes, 10, size)};
+    return sys_mount_new("tmpfs", options, init_mount_flags(mount));
+}
+
+static int new_devpts(const struct plan_mount *mount)
+{
+    static const struct sys_mount_option options[] = {
+        {"mode", "0620"}, {"ptmxmode", "0666"}, {NULL, NULL}};
+
+    return sys_mount_new("devpts", options, init_mount_flags(mount));
+}
+
+/* A detached copy of the source, which must be the very file the plan looked at. */
+static int clone_source(struct builder *b, const struct plan_mount *mount)
+{
+    struct stat st;
+    fd_auto int source = sys_open_beneath(b->host, mount->source + 1, O_PATH | O_NOFOLLOW, 0);
+
+    if (source < 0)
+        return source;
+    if (fstat(source, &st) < 0)
+        return -errno;
+    if (mount->device && !(S_ISCHR(st.st_mode) && st.st_rdev == mount->dev))
+        return -ENXIO;
+    if (mount->ino && !(st.st_ino == mount->ino && st.st_dev == mount->dev))
+        return -ESTALE;
+
+    int tree = sys_mount_clone(source, mount->recursive);
+    if (tree < 0)
+        return tree;
+    int r = set_flags(b, tree, mount);
+    if (r < 0) {
+        close(tree);
+        return r;
+    }
+    return tree;
+}
+
+static int clone_mask(struct builder *b, const struct plan_mount *mount)
+{
+    fd_auto int source =
+        sys_open_beneath(b->scratch, mount->directory ? "d" : "f", O_PATH | O_NOFOLLOW, 0);
+    if (source < 0)
+        return source;
+
+    int tree = sys_mount_clone(source, false);
+    int r = tree < 0 ? tree : set_flags(b, tree, mount);
+    if (r < 0 && tree >= 0)
+        close(tree);
+    return r < 0 ? r : tree;
+}
+
+static int make_tree(struct builder *b, size_t index)
+{
+    const struct plan_mount *mount = &b->plan->mounts[index];
+
+    switch (mount->kind) {
+    case MOUNT_BIND:
+        return b->trees[index] >= 0 ? b->trees[index] : clone_source(b, mount);
+    case MOUNT_TMPFS:
+        return new_tmpfs(mount);
+    case MOUNT_PROC:
+        return sys_mount_new("proc", NULL, init_mount_flags(mount));
+    case MOUNT_DEVPTS:
+        return new_devpts(mount);
+    case MOUNT_MASK:
+        return clone_mask(b, mount);
+    default:
+        return -EINVAL;
+    }
+}
+
+/* Attach the tree of one step. The first one is the root, and stays open. */
+static int attach(struct builder *b, size_t index)
+{
+    const struct plan_mount *mount = &b->plan->mounts[index];
+    fd_auto int tree = make_tree(b, index);
+    if (tree < 0)
+        return tree;
+
+    if (b->root < 0) {
+        int r = sys_mount_attach(tree, b->base);
+        if (r == 0)
+            b->root = fd_take(&tree);
+        return r;
+    }
+    fd_auto int target = sys_open_beneath(b->root, mount->target + 1, O_PATH | O_NOFOLLOW, 0);
+    if (target < 0)
+        return target;
+    return sys_mount_attach(tree, target);
+}
+
+/* The directory that `path` is in, opened, and its last component. */
+static int open_parent(struct builder *b, const char *path, const char **ret_name)
+{
+    char dir[4096];
+    const char *slash = strrchr(path, '/');
+    size_t len = (size_t)(slash - path);
+
+    if (len >= sizeof dir)
+        return -ENAMETOOLONG;
+    memcpy(dir, path, len);
+    dir[len] = '\0';
+    *ret_name = slash + 1;
+    return sys_open_beneath(b->root, len ? dir + 1 : "", O_PATH | O_DIRECTORY, 0);
+}
+
+/* A mount point in the workspace may be there from the last run; it must be a directory then. */
+static int make_directory(int parent, const char *name, const struct plan_mount *mount)
+{
+    int r = ret_errno(mkdirat(parent, name, mount->mode));
+
+    if (r != -EEXIST)
+        return r;
+    fd_auto int there = sys_open_beneath(parent, name, O_PATH | O_NOFOLLOW | O_DIRECTORY, 0);
+    return there < 0 ? there : 0;
+}
+
+static int make_node(struct builder *b, const struct plan_mount *mount)
+{
+    const char *name;
+    fd_auto int parent = open_parent(b, mount->target, &name);
+    if (parent < 0)
+        return parent;
+
+    if (mount->kind == MOUNT_DIR)
+        return make_directory(parent, name, mount);
+    if (mount->kind == MOUNT_LINK)
+        return ret_errno(symlinkat(mount->source, parent, name));
+    int r = ret_errno(mknodat(parent, name, S_IFREG | 0444, 0));
+    return r == -EEXIST && mount->on_host ? 0 : r;
+}
+
+static int seal(struct builder *b, const struct plan_mount *mount)
+{
+    fd_auto int target = sys_open_beneath(b->root, mount->target + 1, O_PATH | O_NOFOLLOW, 0);
+    if (target < 0)
+        return target;
+
+    int r = sys_mount_set(target, false, SYS_MOUNT_RDONLY);
+    if (r != -ENOSYS)
+        return r;
+    b->needs_remount = true;
+    return 0;
+}
+
+static int build_step(struct builder *b, size_t index)
+{
+    const struct plan_mount *mount = &b->plan->mounts[index];
+
+    switch (mount->kind) {
+    case MOUNT_DIR:
+    case MOUNT_FILE:
+    case MOUNT_LINK:
+        return make_node(b, mount);
+    case MOUNT_SEAL:
+        return seal(b, mount);
+    default:
+        return attach(b, index);
+    }
+}
+
+/*
+ * What hidden paths are covered with: a directory and a file that nobody may read, in one tmpfs for
+ * all of them. It lies between the host's root and the new one and is detached with the former.
+ */
+static int make_scratch(struct builder *b)
+{
+    static const struct sys_mount_option options[] = {{"mode", "0700"}, {NULL, NULL}};
+    bool any = false;
+
+    for (size_t i = 0; i < b->plan->mount_count; i++)
+        any = any || b->plan->mounts[i].kind == MOUNT_MASK;
+    if (!any)
+        return 0;
+
+    b->scratch = sys_mount_new("tmpfs", options, SYS_MOUNT_NOSUID | SYS_MOUNT_NODEV);
+    if (b->scratch < 0)
+        return b->scratch;
+    int r = ret_errno(mkdirat(b->scratch, "d", 0));
+    if (r == 0)
+        r = ret_errno(mknodat(b->scratch, "f", S_IFREG, 0));
+    if (r == 0)
+        r = sys_mount_attach(b->scratch, b->host);
+    b->base = b->scratch;
+    return r;
+}
+
+int init_files_build(const struct plan *plan, const int *trees, struct init_files *ret,
+                     uint32_t *ret_index)
+{
+    struct builder b = {.plan = plan, .trees = trees, .scratch = -1, .root = -1};
+
+    b.host = ret_errno(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    b.base = b.host;
+    int r = b.host < 0 ? b.host : sys_mount_make_private();
+    if (r == 0)
+        r = make_scratch(&b);
+    for (size_t i = 0; r == 0 && i < plan->mount_count; i++) {
+        *ret_index = (uint32_t)i;
+        r = build_step(&b, i);
+    }
+    ret->root = b.root;
+    ret->needs_remount = b.needs_remount;
+    return r; /* init closes every descriptor but its own after set-up, or ends */
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Init: PID 1 of a sandbox. Trusted code in an untrusted place.
+ *
+ * From clone to exit it uses only sys/ calls and memory that was there before: another thread of the
+ * engine may have held any lock when it was cloned. So no malloc, no stdio.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "backend/native/proto.h"
+#include "plan/plan.h"
+
+struct init_args {
+    const struct plan *plan;
+    const int *trees;     /* per plan mount: the detached id-mapped tree, or -1 */
+    int sock;             /* init's end */
+    int engine_pidfd;     /* readable when the engine has ended */
+    uint64_t started_ns;  /* when the engine called clone */
+};
+
+_Noreturn void init_main(const struct init_args *args);
+
+/* files.c: build the plan's file system below a new root. On failure *ret_index is the mount. */
+struct init_files {
+    int root;            /* of the new file system; the caller pivots to it */
+    bool needs_remount;  /* the kernel lacks mount_setattr: call init_files_remount() after */
+};
+int init_files_build(const struct plan *plan, const int *trees, struct init_files *ret,
+                     uint32_t *ret_index);
+
+/* remount.c: give every mount its flags by the old call. After the pivot. */
+int init_files_remount(const struct plan *plan);
+
+/* The flags that the mounts of one step of the plan have. */
+unsigned init_mount_flags(const struct plan_mount *mount);
+
+/* spawn.c: start a command. */
+struct init_spawn {
+    const struct plan_limits *limits;
+    uint32_t umask;
+    const char *cwd;
+    char **argv; /* with one free slot before argv[0] and one after the end, for scripts */
+    char **envp;
+    int stdio[3];
+    int terminal;      /* slave, or -1 */
+    void *stack;
+    size_t stack_size;
+    int error;         /* out: errno of the step that failed, 0 when it was executed */
+    enum proto_exec_step step; /* out */
+};
+
+/* Returns the pid, or -1 with `error` and `step` set. */
+int init_spawn(struct init_spawn *spawn);

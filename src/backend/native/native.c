@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The native backend, the engine's side: clone init with all namespaces, map its ids, pass requests
+ * on and answers back. What init says is checked like any input: it lives next to the untrusted.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "backend/backend.h"
+#include "backend/native/describe.h"
+#include "backend/native/init.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/str.h"
+#include "sys/clone.h"
+#include "sys/ids.h"
+#include "sys/message.h"
+#include "sys/mount.h"
+#include "sys/process.h"
+#include "sys/ret.h"
+
+struct native {
+    struct sandbox base; /* events_fd: the socket; exit_fd: init's pidfd */
+    const struct plan *plan;
+    const struct plan_command *command; /* of the run being started, for messages */
+    bool reaped;
+    struct sys_exit exit;
+};
+
+static uint64_t now_ns(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
+}
+
+/* ---- Starting ---- */
+
+/*
+ * A root caller's grants as detached trees in which their owner is the sandbox's id. Only the engine
+ * has the privilege, so they are made here and attached by init.
+ */
+static int make_idmapped_tree(const struct plan *plan, const struct plan_mount *mount, int *ret,
+                              struct hutch_error *err)
+{
+    const struct sys_idmap map = {
+        .uid_inside = mount->owner_uid,
+        .uid_outside = plan->identity.host_uid,
+        .gid_inside = mount->owner_gid,
+        .gid_outside = plan->identity.host_gid,
+    };
+    char shown[160];
+
+    str_printable(mount->source, shown, sizeof shown);
+    fd_auto int userns = sys_ids_namespace(&map);
+    if (userns < 0)
+        return err_sys(err, userns, "ids", "cannot make a user namespace for '%s'", shown);
+    fd_auto int tree = sys_mount_clone(mount->source_fd, mount->recursive);
+    if (tree < 0)
+        return err_sys(err, tree, "mounts", "cannot copy the mount of '%s'", shown);
+
+    int r = sys_mount_idmap(tree, mount->recursive, userns);
+    if (r == 0)
+        r = sys_mount_set(tree, mount->recursive, init_mount_flags(mount));
+    if (r == -EINVAL || r == -ENOSYS)
+        return err_sys(err, r, "mounts",
+                       "cannot give '%s' to a sandbox of root: its file system (or one mounted in "
+                       "it) or this kernel cannot map ids; run hutch as the files' owner",
+                       shown);
+    if (r < 0)
+        return err_sys(err, r, "mounts", "cannot map the ids of '%s'", shown);
+    *ret = fd_take(&tree);
+    return 0;
+}
+
+static int make_trees(const struct plan *plan, int *trees, struct hutch_error *err)
+{
+    for (size_t i = 0; i < plan->mount_count; i++) {
+        int r = plan->mounts[i].idmap ? make_idmapped_tree(plan, &plan->mounts[i], &trees[i], err)
+                                      : 0;
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* Map init's ids and let it go on. */
+static int map_ids(const struct native *native, pid_t pid, struct hutch_error *err)
+{
+    const struct plan_identity *identity = &native->plan->identity;
+    const struct sys_idmap map = {
+        .uid_inside = identity->uid,
+        .uid_outside = identity->host_uid,
+        .gid_inside = identity->gid,
+        .gid_outside = identity->host_gid,
+    };
+
+    int r = sys_ids_map(pid, &map, !identity->privileged);
+    if (r < 0)
+        return native_describe_setup(native->plan, STEP_IDS, 0, -r, err);
+    const struct proto_request mapped = {.type = PROTO_MAPPED};
+    r = sys_message_send(native->base.events_fd, &mapped, sizeof mapped, NULL, 0);
+    return r < 0 ? err_sys(err, r, "ids", "cannot talk to the sandbox's first process") : 0;
+}
+
+static int clone_init(struct native *native, const int *trees, struct hutch_error *err)
+{
+    uint64_t flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
+                     CLONE_NEWCGROUP;
+    int pair[2];
+    int pidfd = -1;
+    fd_auto int self = sys_pidfd_open(getpid());
+    if (self < 0)
+        return err_sys(err, self, "clone", "cannot open a pidfd of this process");
+
+    if (native->plan->net == NET_NONE)
+        flags |= CLONE_NEWNET;
+    int r = sys_message_pair(pair);
+    if (r < 0)
+        return err_sys(err, r, "clone", "cannot create a socket pair");
+    const struct init_args args = {
+        .plan = native->plan,
+        .trees = trees,
+        .sock = pair[1],
+        .engine_pidfd = self,
+        .started_ns = now_ns(),
+    };
+
+    int pid = sys_clone_namespaces(flags, &pidfd);
+    if (pid == 0)
+        init_main(&args);
+    close(pair[1]);
+    if (pid < 0) {
+        close(pair[0]);
+        return native_describe_setup(native->plan, STEP_CLONE, 0, -pid, err);
+    }
+    native->base.events_fd = pair[0];
+    native->base.exit_fd = pidfd;
+    return map_ids(native, pid, err);
+}
+
+static void native_free(struct sandbox *sandbox);
+static const struct sandbox_ops native_ops;
+
+static int native_start(const struct plan *plan, struct sandbox **ret, struct hutch_error *err)
+{
+    struct native *native = calloc(1, sizeof *native);
+    int *trees = malloc(sizeof *trees * (plan->mount_count + 1));
+    int r = native && trees ? 0 : err_oom(err);
+
+    for (size_t i = 0; trees && i < plan->mount_count; i++)
+        trees[i] = -1;
+    if (r == 0) {
+        native->base = (struct sandbox){.ops = &native_ops, .events_fd = -1, .exit_fd = -1};
+        native->plan = plan;
+        r = make_trees(plan, trees, err);
+    }
+    if (r == 0)
+        r = clone_init(native, trees, err);
+    for (size_t i = 0; trees && i < plan->mount_count; i++)
+        fd_close(&trees[i]);
+    free(trees);
+    if (r < 0) {
+        native_free(native ? &native->base : NULL);
+        return r;
+    }
+    *ret = &native->base;
+    return 0;
+}
+
+/* ---- Requests ---- */
+
+static int pack(const struct native *native, const struct sandbox_exec *exec,
+                struct proto_request *request, struct buf *text)
+{
+    buf_init(text, SIZE_MAX / 2);
+    buf_add(text, exec->command->cwd, strlen(exec->command->cwd) + 1);
+    for (const char *const *arg = exec->command->argv; *arg; arg++, request->argc++)
+        buf_add(text, *arg, strlen(*arg) + 1);
+    for (const char *const *var = native->plan->env; *var; var++, request->envc++)
+        buf_add(text, *var, strlen(*var) + 1);
+    request->text_len = text->len;
+    return text->failed ? -ENOMEM : 0;
+}
+
+/* Strings that are too long for a packet go into a memfd, *ret_fd. */
+static int pack_long(const struct buf *text, int *ret_fd)
+{
+    fd_auto int fd = ret_errno(memfd_create("hutch-exec", MFD_CLOEXEC));
+    if (fd < 0)
+        return fd;
+
+    for (size_t done = 0; done < text->len;) {
+        ssize_t len = write(fd, text->data + done, text->len - done);
+        if (len < 0)
+            return -errno;
+        done += (size_t)len;
+    }
+    *ret_fd = fd_take(&fd);
+    return 0;
+}
+
+static int send_exec(struct native *native, const struct sandbox_exec *exec)
+{
+    buf_auto struct buf text = {0};
+    struct proto_request request = {
+        .type = PROTO_EXEC,
+        .run = exec->run,
+        .last = exec->last,
+        .tty = exec->command->tty,
+        .rows = exec->command->rows,
+        .cols = exec->command->cols,
+    };
+    int fds[SYS_MESSAGE_FDS];
+    size_t count = 0;
+    fd_auto int memfd = -1;
+
+    int r = pack(native, exec, &request, &text);
+    if (r < 0)
+        return r;
+    for (int i = 0; !request.tty && i < 3; i++)
+        fds[count++] = exec->stdio[i];
+    if (text.len > PROTO_TEXT_INLINE) {
+        r = pack_long(&text, &memfd);
+        if (r < 0)
+            return r;
+        fds[count++] = memfd;
+        request.in_memfd = 1;
+        return sys_message_send(native->base.events_fd, &request, sizeof request, fds, count);
+    }
+    char packet[sizeof request + PROTO_TEXT_INLINE];
+    memcpy(packet, &request, sizeof request);
+    memcpy(packet + sizeof request, text.data, text.len);
+    return sys_message_send(native->base.events_fd, packet, sizeof request + text.len, fds, count);
+}
+
+static int native_exec(struct sandbox *sandbox, struct sandbox_exec *exec, struct hutch_error *err)
+{
+    struct native *native = (struct native *)sandbox;
+
+    native->command = exec->command;
+    int r = send_exec(native, exec);
+    for (int i = 0; i < 3; i++)
+        fd_close(&exec->stdio[i]);
+    /* EPIPE: init is gone already, and has said why; next() will tell. */
+    if (r < 0 && r != -EPIPE)
+        return err_sys(err, r, "exec", "cannot pass the command to the sandbox");
+    return 0;
+}
+
+static int native_signal(struct sandbox *sandbox, uint32_t run, int signal, bool tree,
+                         struct hutch_error *err)
+{
+    const struct proto_request request = {
+        .type = PROTO_SIGNAL, .run = run, .signal = signal, .tree = tree};
+    int r = sys_message_send(sandbox->events_fd, &request, sizeof request, NULL, 0);
+
+    if (r < 0 && r != -EPIPE)
+        return err_sys(err, r, "signal", "cannot pass signal %d to the sandbox", signal);
+    return 0;
+}
+
+/* ---- Answers ---- */
+
+static int translate(const struct native *native, const struct proto_answer *answer,
+                     struct sandbox_event *ret)
+{
+    ret->run = answer->run;
+    ret->at_ns = answer->at_ns;
+    switch (answer->type) {
+    case PROTO_READY:
+        ret->type = SANDBOX_READY;
+        for (unsigned i = 0; i < STEP_COUNT; i++)
+            ret->setup[i] = (struct hutch_step){.name = native_step_name(i),
+                                                .ms = (double)answer->step_ns[i] / 1e6};
+        return 0;
+    case PROTO_FAILED:
+        ret->type = SANDBOX_FAILED;
+        native_describe_setup(native->plan, answer->step, answer->index, answer->error,
+                              &ret->error);
+        return 0;
+    case PROTO_STARTED:
+        ret->type = SANDBOX_STARTED;
+        return 0;
+    case PROTO_EXEC_FAILED:
+        ret->type = SANDBOX_EXEC_FAILED;
+        ret->exec_errno = answer->step == EXEC_STEP_EXEC ? answer->error : 0;
+        native_describe_exec(native->command, answer->step, answer->error, &ret->error);
+        return 0;
+    case PROTO_EXITED:
+        ret->type = SANDBOX_EXITED;
+        ret->exit = (struct sys_exit){
+            .code = answer->code, .signal = answer->signal, .usage = answer->usage};
+        return 0;
+    default:
+        return -EPROTO;
+    }
+}
+
+static int native_next(struct sandbox *sandbox, struct sandbox_event *ret, struct hutch_error *err)
+{
+    struct native *native = (struct native *)sandbox;
+    struct proto_answer answer;
+    int fds[SYS_MESSAGE_FDS];
+    size_t fd_count = 0;
+    ssize_t len =
+        sys_message_receive(sandbox->events_fd, 0, &answer, sizeof answer, fds, &fd_count);
+
+    if (len == -EAGAIN || len == 0 || len == -ECONNRESET)
+        return 0; /* the end of the socket says no more than exit_fd does */
+    *ret = (struct sandbox_event){.terminal = -1};
+    int r = len < 0 ? (int)len : len != sizeof answer ? -EPROTO : translate(native, &answer, ret);
+    for (size_t i = 0; i < fd_count; i++) {
+        if (r == 0 && ret->type == SANDBOX_STARTED && i == 0)
+            ret->terminal = fds[i];
+        else
+            close(fds[i]);
+    }
+    if (r < 0)
+        return err_sys(err, r, "sandbox", "the sandbox's first process sent something unreadable");
+    return 1;
+}
+
+/* ---- Ending ---- */
+
+static void native_kill(struct sandbox *sandbox)
+{
+    if (sandbox->exit_fd >= 0)
+        sys_pidfd_kill(sandbox->exit_fd, SIGKILL);
+}
+
+static int native_wait(struct sandbox *sandbox, struct sys_exit *ret)
+{
+    struct native *native = (struct native *)sandbox;
+
+    if (!native->reaped) {
+        int r = sys_pidfd_wait(sandbox->exit_fd, false, &native->exit);
+        if (r < 0)
+            return r;
+        native->reaped = true;
+    }
+    *ret = native->exit;
+    return 0;
+}
+
+static void native_free(struct sandbox *sandbox)
+{
+    struct native *native = (struct native *)sandbox;
+
+    if (!native)
+        return;
+    if (sandbox->exit_fd >= 0 && !native->reaped) {
+        native_kill(sandbox);
+        sys_pidfd_wait(sandbox->exit_fd, true, &native->exit);
+    }
+    fd_close(&sandbox->events_fd);
+    fd_close(&sandbox->exit_fd);
+    free(native);
+}
+
+static const struct sandbox_ops native_ops = {
+    .exec = native_exec,
+    .next = native_next,
+    .signal = native_signal,
+    .kill = native_kill,
+    .wait = native_wait,
+    .free = native_free,
+};
+
+/* ---- What it can do ---- */
+
+/* plan_pass_support() lets nothing through that this backend does not enforce. */
+static int native_check(const struct plan *plan, struct hutch_error *err)
+{
+    (void)plan;
+    (void)err;
+    return 0;
+}
+
+static const struct hutch_fact *native_enforced(const struct plan *plan)
+{
+#define ALWAYS                                                                                     \
+    {"backend", "native"}, {"level", "container"}, {"userns", "true"}, {"mountns", "true"},        \
+        {"pidns", "true"}, {"ipcns", "true"}, {"utsns", "true"}, {"cgroupns", "true"},             \
+        {"timeout", "supervisor"}, {"output", "supervisor"}, {"open_files", "rlimit"},             \
+        {"file_size", "rlimit"}, {"protect", "kernel"}
+    static const struct hutch_fact own_network[] = {ALWAYS, {"netns", "true"}, {NULL, NULL}};
+    static const struct hutch_fact host_network[] = {ALWAYS, {"netns", "false"}, {NULL, NULL}};
+#undef ALWAYS
+
+    return plan->net == NET_NONE ? own_network : host_network;
+}
+
+const struct backend backend_native = {
+    .name = "native",
+    .level = LEVEL_CONTAINER,
+    .check = native_check,
+    .start = native_start,
+    .enforced = native_enforced,
+};

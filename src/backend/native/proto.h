@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the engine and init say to each other, one message a packet, over one seqpacket socket.
+ *
+ *   engine                                  init
+ *     MAPPED      ids are mapped ─────────►   (waits for it before it makes files)
+ *     EXEC        run this, with its stdio ►
+ *                                         ◄─ READY        set up; how long each step took
+ *                                         ◄─ FAILED       not set up: step, index, errno
+ *                                         ◄─ STARTED      executed; master of its terminal
+ *                                         ◄─ EXEC_FAILED  could not be executed: errno
+ *     SIGNAL      to a run or to all ─────►
+ *                                         ◄─ EXITED       status and usage
+ *
+ * EXEC may be sent before READY has come, so that a one-shot run waits for nothing. The end of the
+ * socket is an order too: init ends when the engine's end is gone, and with it everything else.
+ */
+#pragma once
+
+#include <stdint.h>
+#include <sys/resource.h>
+
+enum proto_type {
+    PROTO_MAPPED = 1,
+    PROTO_EXEC,
+    PROTO_SIGNAL,
+    PROTO_READY,
+    PROTO_FAILED,
+    PROTO_STARTED,
+    PROTO_EXEC_FAILED,
+    PROTO_EXITED,
+};
+
+/* The steps of set-up, in order; `setup_ms` of a result has their names (describe.c). */
+enum proto_step {
+    STEP_CLONE,
+    STEP_PROCESS,
+    STEP_NETWORK,
+    STEP_IDS,
+    STEP_MOUNTS,
+    STEP_PIVOT,
+    STEP_PRIVILEGES,
+    STEP_COUNT,
+};
+
+/* Where starting a command failed; EXEC_FAILED says which. */
+enum proto_exec_step {
+    EXEC_STEP_REQUEST, /* the message itself */
+    EXEC_STEP_TERMINAL,
+    EXEC_STEP_FORK,
+    EXEC_STEP_LIMITS,
+    EXEC_STEP_CWD,
+    EXEC_STEP_EXEC,
+    EXEC_STEP_COUNT,
+};
+
+/* engine → init. EXEC is followed by its strings, unless they come in a memfd. */
+struct proto_request {
+    uint32_t type;
+    uint32_t run;
+    int32_t signal;     /* SIGNAL */
+    uint32_t tree;      /* SIGNAL: to every process, not just the run's group */
+    uint32_t last;      /* EXEC: init ends with this command */
+    uint32_t tty;       /* EXEC: on a terminal; else three descriptors come along */
+    uint16_t rows;      /* EXEC */
+    uint16_t cols;      /* EXEC */
+    uint32_t argc;      /* EXEC: the strings are cwd, argc arguments, envc variables, each with */
+    uint32_t envc;      /*       its NUL */
+    uint64_t text_len;  /* EXEC: bytes of them */
+    uint32_t in_memfd;  /* EXEC: they are in one more descriptor, after stdio */
+    uint32_t reserved;
+};
+
+/* init → engine. */
+struct proto_answer {
+    uint32_t type;
+    uint32_t run;
+    uint32_t step;     /* FAILED: enum proto_step; EXEC_FAILED: enum proto_exec_step */
+    uint32_t index;    /* FAILED at STEP_MOUNTS: which of plan->mounts */
+    int32_t error;     /* FAILED, EXEC_FAILED: errno */
+    int32_t code;      /* EXITED: as in struct sys_exit */
+    int32_t signal;    /* EXITED */
+    uint32_t reserved;
+    uint64_t at_ns;               /* STARTED, EXITED: CLOCK_MONOTONIC, as init saw it happen */
+    struct rusage usage;          /* EXITED */
+    uint64_t step_ns[STEP_COUNT]; /* READY */
+};
+
+/* Strings longer than this travel in a memfd; the socket's buffer would not take them. */
+#define PROTO_TEXT_INLINE 32768

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From init to the command: a child that shares init's memory until it execs, so that starting one
+ * costs what posix_spawn costs and a failure is simply written down where init can see it.
+ *
+ * Should: leave init's session, take only its three streams along, lower its limits, then exec.
+ * Mustn't: touch memory that init will need, or return.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "backend/native/init.h"
+#include "base/num.h"
+#include "sys/clone.h"
+#include "sys/process.h"
+#include "sys/ret.h"
+#include "sys/terminal.h"
+
+static int set_limit(__rlimit_resource_t what, uint64_t value)
+{
+    struct rlimit limit;
+
+    if (value == NUM_NO_LIMIT)
+        return 0;
+    if (getrlimit(what, &limit) < 0)
+        return -errno;
+    /* Only root may raise a hard limit; what is lower already stays. */
+    if (limit.rlim_max > value)
+        limit.rlim_max = value;
+    limit.rlim_cur = limit.rlim_max;
+    return ret_errno(setrlimit(what, &limit));
+}
+
+static int set_limits(const struct plan_limits *limits)
+{
+    int r = set_limit(RLIMIT_NOFILE, limits->open_files);
+
+    if (r == 0)
+        r = set_limit(RLIMIT_FSIZE, limits->file_size_bytes);
+    /*
+     * No core files. Where core_pattern is a pipe the limit means nothing to the kernel, except for
+     * the value 1, with which it gives up (fs/coredump.c).
+     */
+    if (r == 0)
+        r = set_limit(RLIMIT_CORE, 1);
+    return r;
+}
+
+static int take_streams(const struct init_spawn *spawn)
+{
+    for (int i = 0; i < 3; i++) {
+        int fd = spawn->terminal >= 0 ? spawn->terminal : spawn->stdio[i];
+        int r = ret_errno(dup2(fd, i));
+        if (r < 0)
+            return r;
+    }
+    return spawn->terminal >= 0 ? sys_terminal_control(0) : 0;
+}
+
+/* A file without "#!" that is no program either is for the shell, as every shell and env(1) do. */
+static int exec_file(struct init_spawn *spawn, char *path)
+{
+    execve(path, spawn->argv, spawn->envp);
+    if (errno != ENOEXEC)
+        return -errno;
+
+    char **script = spawn->argv - 1;
+    char *name = script[1];
+    script[0] = "sh";
+    script[1] = path;
+    execve("/bin/sh", script, spawn->envp);
+    int r = -errno;
+    script[1] = name;
+    return r;
+}
+
+static const char *path_variable(char **envp)
+{
+    for (; *envp; envp++)
+        if (strncmp(*envp, "PATH=", 5) == 0)
+            return *envp + 5;
+    return "";
+}
+
+/* execvp's rules: look on after "not there", remember "not allowed", stop at anything else. */
+static int exec_in_path(struct init_spawn *spawn)
+{
+    const char *name = spawn->argv[0];
+    size_t name_len = strlen(name);
+    int result = -ENOENT;
+    char path[4096];
+
+    if (strchr(name, '/'))
+        return exec_file(spawn, spawn->argv[0]);
+    for (const char *dir = path_variable(spawn->envp); dir;) {
+        size_t len = strcspn(dir, ":");
+        if (len + name_len + 2 <= sizeof path) {
+            memcpy(path, dir, len);
+            if (len > 0)
+                path[len++] = '/';
+            memcpy(path + len, name, name_len + 1);
+            int r = exec_file(spawn, path);
+            if (r == -EACCES)
+                result = r;
+            else if (r != -ENOENT && r != -ENOTDIR)
+                return r;
+        }
+        dir = strchr(dir, ':');
+        dir = dir ? dir + 1 : NULL;
+    }
+    return result;
+}
+
+static _Noreturn void fail(struct init_spawn *spawn, enum proto_exec_step step, int r)
+{
+    spawn->step = step;
+    spawn->error = -r;
+    _exit(127);
+}
+
+static int child_main(void *arg)
+{
+    struct init_spawn *spawn = arg;
+    sigset_t none;
+
+    int r = ret_errno(setsid());
+    if (r >= 0)
+        r = take_streams(spawn);
+    if (r < 0)
+        fail(spawn, EXEC_STEP_TERMINAL, r);
+    r = set_limits(spawn->limits);
+    if (r < 0)
+        fail(spawn, EXEC_STEP_LIMITS, r);
+    r = ret_errno(chdir(spawn->cwd));
+    if (r < 0)
+        fail(spawn, EXEC_STEP_CWD, r);
+    umask((mode_t)spawn->umask);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    r = sys_close_from(3);
+    if (r == 0)
+        r = exec_in_path(spawn);
+    fail(spawn, EXEC_STEP_EXEC, r);
+}
+
+int init_spawn(struct init_spawn *spawn)
+{
+    spawn->error = 0;
+    int pid = sys_vfork_call(child_main, spawn, spawn->stack, spawn->stack_size);
+    if (pid < 0) {
+        spawn->step = EXEC_STEP_FORK;
+        spawn->error = -pid;
+    }
+    return pid;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What hutch needs of JSON beyond the library: strict reading, safe strings. Any thread. */
+#pragma once
+
+#include <hutch.h>
+#include <jansson.h>
+
+/*
+ * Parse a whole document, an object. Refuses duplicate keys, NULs in strings, trailing text, deep
+ * nesting, and more than `max` bytes. Errors name `source`, line and column. The caller owns *ret
+ * (json_decref).
+ */
+int json_parse_object(const char *text, size_t len, size_t max, const char *source, json_t **ret,
+                      struct hutch_error *err);
+
+/* What a value is, for messages: "an array", "null". */
+const char *json_kind(const json_t *value);
+
+/* `pointer` with one more component, escaped as RFC 6901 wants it; cut when it does not fit. */
+void json_pointer_push(char *pointer, size_t size, const char *component);
+
+/* A JSON string of any bytes: what is not UTF-8 becomes U+FFFD. NULL when out of memory. */
+json_t *json_string_lossy(const char *data, size_t len);
+
+/* The bytes in base64. NULL when out of memory. */
+json_t *json_string_base64(const char *data, size_t len);
+
+static inline void json_decref_auto(json_t **value)
+{
+    json_decref(*value);
+}
+#define json_auto_ref __attribute__((cleanup(json_decref_auto)))

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hutch run: one command in a sandbox of its own.
+ *
+ * The library does the running and relays input and output; this file is the loop around it. It
+ * hands signals and window sizes on, keeps the caller's terminal in order, and at the end turns the
+ * result into an exit status and, where the contract asks for it, one line that says why.
+ */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <hutch.h>
+
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "cli/events.h"
+#include "cli/explain.h"
+#include "cli/help.h"
+#include "cli/options.h"
+#include "cli/out.h"
+#include "cli/signals.h"
+#include "cli/terminal.h"
+
+/* The same signal this often means "now": the command may be ignoring it. */
+enum { INSIST = 3 };
+
+/* hutch itself failed and nothing ran. Says so in the form the caller asked for. */
+static int fail(const struct options *options, const struct hutch_error *error)
+{
+    struct hutch_result *result = NULL;
+    str_auto char *json = NULL;
+
+    if (options->json && !options->dry_run && hutch_result_from_error(error, &result, NULL) == 0 &&
+        hutch_result_to_json(result, &json, NULL) == 0)
+        puts(json);
+    else
+        out_error(error);
+    hutch_result_free(result);
+    return out_finish(CLI_RUN_FAILED, CLI_RUN_FAILED);
+}
+
+static int open_input(const char *path, int *ret, struct hutch_error *err)
+{
+    fd_auto int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    struct stat st;
+
+    if (fd < 0)
+        return err_sys(err, -errno, "--stdin", "cannot open '%s'", path);
+    if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
+        return err_sys(err, -EISDIR, "--stdin", "cannot read '%s'", path);
+    *ret = fd_take(&fd);
+    return 0;
+}
+
+/* A signal came from outside. One that cannot be passed on ends the run: the sender wants an end. */
+static int pass_on(struct hutch_run *run, int signal, unsigned counts[NSIG],
+                   struct hutch_error *err)
+{
+    if (signal == SIGWINCH) {
+        uint16_t rows = 0, cols = 0;
+
+        terminal_size(&rows, &cols);
+        if (rows)
+            hutch_run_resize(run, rows, cols, NULL); /* a wrong size is no reason to end the run */
+        return 0;
+    }
+    if (++counts[signal] < INSIST && hutch_run_signal(run, signal, err) == 0)
+        return 0;
+    return hutch_run_cancel(run, err);
+}
+
+/* Step the run until it has ended. */
+static int drive(struct hutch_run *run, struct signals *signals, struct hutch_error *err)
+{
+    unsigned counts[NSIG] = {0};
+    struct pollfd fds[] = {
+        {.fd = hutch_run_fd(run), .events = POLLIN},
+        {.fd = signals->fd, .events = POLLIN},
+    };
+
+    for (;;) {
+        int r = poll(fds, ARRAY_LEN(fds), -1);
+        if (r < 0 && errno == EINTR)
+            continue;
+        if (r < 0)
+            return err_sys(err, -errno, NULL, "cannot wait for the command");
+
+        int signal;
+        while (fds[1].revents && (signal = signals_next(signals)) != 0) {
+            r = pass_on(run, signal, counts, err);
+            if (r < 0)
+                return r;
+        }
+        if (fds[0].revents && (r = hutch_run_step(run, 0, err)) != 0)
+            return r;
+    }
+}
+
+static int run_to_result(const struct options *options, const struct hutch_command *command,
+                         struct events *events, struct hutch_result **ret, struct hutch_error *err)
+{
+    signals_auto struct signals signals = SIGNALS_INIT;
+    terminal_auto struct terminal terminal = {0};
+    struct hutch_run *run;
+
+    int r = signals_open(&signals, err);
+    if (r < 0)
+        return r;
+
+    r = hutch_run_start(options->policy, command, events_wanted(events) ? events_write : NULL,
+                        events, &run, err);
+    if (r < 0)
+        return r;
+    if (command->tty && command->stdin_fd == STDIN_FILENO && !options->json)
+        terminal_make_raw(&terminal);
+    r = drive(run, &signals, err);
+    if (r >= 0)
+        r = hutch_run_result(run, ret, err);
+    hutch_run_free(run);
+    return r;
+}
+
+static void say_timeout(const struct hutch_policy *policy)
+{
+    str_auto char *text = NULL;
+    json_auto_ref json_t *json = NULL;
+    const char *limit = NULL;
+
+    if (hutch_policy_to_json(policy, &text, NULL) == 0 &&
+        json_parse_object(text, strlen(text), strlen(text), "policy", &json, NULL) == 0)
+        json_unpack(json, "{s:{s:s}}", "limits", "timeout", &limit);
+    out_line("timed out after %s", limit ? limit : "its time limit");
+}
+
+/* The line on stderr about an end that is not simply the command's own. */
+static void say_why(const struct options *options, const struct hutch_result *result)
+{
+    struct hutch_error error = result->error;
+
+    error.where[0] = '\0'; /* the message names the command; the step that failed says no more */
+    if (error.code)
+        out_error(&error);
+    else if (result->reason == HUTCH_TIMEOUT)
+        say_timeout(options->policy);
+    else if (result->reason == HUTCH_CANCELLED)
+        out_line("cancelled, the sandbox was ended");
+    else if (result->signal == SIGKILL)
+        out_line("the command was killed (SIGKILL)");
+}
+
+static int report(const struct options *options, const struct hutch_result *result)
+{
+    struct hutch_error err;
+    str_auto char *json = NULL;
+
+    if (!options->json) {
+        say_why(options, result);
+        return result->status;
+    }
+    if (hutch_result_to_json(result, &json, &err) < 0) {
+        out_error(&err);
+        return CLI_RUN_FAILED;
+    }
+    puts(json);
+    return out_finish(result->status, CLI_RUN_FAILED);
+}
+
+/* Returns the exit status, or a negative code when nothing ran. */
+static int run_options(const struct options *options, struct hutch_error *err)
+{
+    fd_auto int input = -1;
+    events_auto struct events events = EVENTS_INIT;
+    struct hutch_command command = HUTCH_COMMAND_INIT;
+    struct hutch_result *result;
+
+    int r = options->stdin_path ? open_input(options->stdin_path, &input, err) : 0;
+    if (r == 0)
+        r = events_open(&events, options->events_path, err);
+    if (r < 0)
+        return r;
+
+    command.argv = options->argv;
+    command.cwd = options->cwd;
+    command.stdin_fd = input >= 0 ? input : STDIN_FILENO;
+    if (!options->json) {
+        command.stdout_fd = STDOUT_FILENO;
+        command.stderr_fd = STDERR_FILENO;
+    }
+    command.tty = options->tty;
+    if (command.tty)
+        terminal_size(&command.rows, &command.cols);
+
+    r = run_to_result(options, &command, &events, &result, err);
+    events_report(&events);
+    if (r < 0)
+        return r;
+
+    int status = report(options, result);
+    hutch_result_free(result);
+    return status;
+}
+
+int cmd_run(const struct cli_command *self, char **args)
+{
+    options_auto struct options options;
+    struct hutch_error err;
+
+    /* With `hutch run ... | head` the write fails and the run ends in order, instead of us dying. */
+    signal(SIGPIPE, SIG_IGN);
+
+    int r = options_parse(self, args, &options, &err);
+    if (r < 0)
+        return fail(&options, &err);
+    if (options.help) {
+        help_command(self);
+        return out_finish(0, CLI_RUN_FAILED);
+    }
+    if (options.dry_run) {
+        r = explain_print(&options, &err);
+        return r < 0 ? fail(&options, &err) : out_finish(0, CLI_RUN_FAILED);
+    }
+
+    r = run_options(&options, &err);
+    return r < 0 ? fail(&options, &err) : r;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/help.h"
+
+#include "base/str.h"
+#include "cli/cli.h"
+#include "cli/options.h"
+#include "cli/out.h"
+
+enum {
+    HELP_WIDTH = 80,
+    COMMAND_COLUMN = 11, /* where the text beside a command begins */
+    OPTION_COLUMN = 30,  /* where the text beside an option begins */
+    VALUES_MAX = 32,     /* more than this of "a|b|c" does not help anyone */
+};
+
+static void heading(FILE *stream, const char *text)
+{
+    bool colour = out_colour(stream);
+
+    fprintf(stream, "%s%s:%s\n", colour ? "\033[1m" : "", text, colour ? "\033[0m" : "");
+}
+
+void help_overview(FILE *stream)
+{
+    fputs("hutch runs code you do not trust, on your own machine.\n\n", stream);
+    heading(stream, "Usage");
+    fputs("  hutch COMMAND [OPTIONS] [ARG...]\n  hutch --version\n\n", stream);
+    heading(stream, "Commands");
+    for (const struct cli_command *row = cli_commands; row->name; row++)
+        fprintf(stream, "  %-*s%s\n", COMMAND_COLUMN - 2, row->name, row->summary);
+    fputc('\n', stream);
+    heading(stream, "Examples");
+    fputs("  hutch run -- make test           the current directory is writable,\n"
+          "                                   the rest read-only, no network\n"
+          "  hutch run -w tmpfs -- sh         nothing it writes is kept\n"
+          "  hutch explain -- make test       what would be done, without doing it\n\n"
+          "'hutch help COMMAND' says more about one command.\n",
+          stream);
+}
+
+/* Print `text` from column `at` on, broken at spaces before the screen ends. */
+static void put_wrapped(const char *text, int at)
+{
+    int column = at;
+
+    while (*text) {
+        int len = (int)strcspn(text, " ");
+
+        if (column > at && column + 1 + len > HELP_WIDTH) {
+            printf("\n%*s", at, "");
+            column = at;
+        } else if (column > at) {
+            putchar(' ');
+            column++;
+        }
+        printf("%.*s", len, text);
+        column += len;
+        text += len;
+        text += strspn(text, " ");
+    }
+    putchar('\n');
+}
+
+static void put_option(const struct hutch_option *option)
+{
+    const char *short_flag = option->short_flag ? option->short_flag : "";
+    const char *argument = option->argument ? option->argument : "";
+
+    if (option->values && strlen(option->values) <= VALUES_MAX)
+        argument = option->values;
+    int used = printf("  %2s%c %s%s%s", short_flag, *short_flag ? ',' : ' ', option->flag,
+                      *argument ? " " : "", argument);
+
+    if (used > OPTION_COLUMN - 2) {
+        putchar('\n');
+        used = 0;
+    }
+    printf("%*s", OPTION_COLUMN - used, "");
+    put_wrapped(option->help, OPTION_COLUMN);
+}
+
+static void put_options(void)
+{
+    const struct hutch_option *option;
+    const char *section = "";
+
+    for (size_t i = 0; (option = options_at(i)); i++) {
+        const char *next = options_section(option);
+
+        if (!str_eq(section, next))
+            heading(stdout, next);
+        section = next;
+        put_option(option);
+    }
+}
+
+void help_command(const struct cli_command *command)
+{
+    printf("hutch %s: %s\n\n", command->name, command->summary);
+    heading(stdout, "Usage");
+    printf("  hutch %s\n", command->usage);
+    if (command->details)
+        printf("\n%s\n", command->details);
+    if (command->takes_policy) {
+        putchar('\n');
+        put_options();
+    }
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Help for people on a terminal of 80 columns, made from the tables of commands and options. */
+#pragma once
+
+#include <stdio.h>
+
+struct cli_command;
+
+/* All commands, on one screen. */
+void help_overview(FILE *stream);
+
+/* One command and its options, on stdout. */
+void help_command(const struct cli_command *command);

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The options of every command that takes a policy: those of the command line itself, and one for
+ * each row of hutch_options(). Parsing stops at the first word that is not an option.
+ *
+ * What wins, from weakest to strongest: the profile (the last --profile, else HUTCH_PROFILE, else
+ * "default"), the environment variables, each --policy document in order, the flags in order.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include <hutch.h>
+
+struct cli_command;
+
+struct options {
+    struct hutch_policy *policy; /* everything merged */
+    const char *const *argv;     /* the command and its arguments, ends with NULL */
+    const char *profile;         /* NULL: HUTCH_PROFILE or "default" */
+    const char *cwd;             /* NULL: the workspace */
+    const char *stdin_path;
+    const char *events_path; /* "-" is stderr */
+    bool tty;
+    bool json;
+    bool dry_run;
+    bool help; /* help was asked for: nothing else is checked or set */
+};
+
+/*
+ * Parse `args`, the words after the command's name, and make the policy. The strings of *ret are
+ * borrowed from `args`; clear it with options_clear(), also after a failure. After a failure
+ * ret->json still tells whether the caller expects JSON.
+ */
+int options_parse(const struct cli_command *command, char **args, struct options *ret,
+                  struct hutch_error *err);
+void options_clear(struct options *options);
+
+#define options_auto __attribute__((cleanup(options_clear)))
+
+/* Option number `index` in the order help shows them; NULL after the last. */
+const struct hutch_option *options_at(size_t index);
+
+/* The heading under which help shows an option: "Limits". */
+const char *options_section(const struct hutch_option *option);

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/fd.h"
+#include "plan/passes.h"
+
+/* The passes that look at files; the descriptors in `entries` move into the plan at the end. */
+static int build_files(const struct policy *policy, struct plan *plan, struct plan_entries *entries,
+                       struct hutch_error *err)
+{
+    struct resolver resolver;
+    int r = resolver_init(&resolver, &plan->arena, err);
+
+    if (r == 0)
+        r = plan_pass_layout(policy, &resolver, plan, entries, err);
+    if (r == 0)
+        r = plan_pass_rules(policy, &resolver, plan, entries, err);
+    if (r == 0)
+        r = plan_pass_parents(plan, entries, err);
+    resolver_clear(&resolver);
+    if (r == 0)
+        return plan_pass_mounts(plan, entries, err);
+
+    for (size_t i = 0; i < entries->count; i++)
+        fd_close(&entries->items[i].mount.source_fd);
+    return r;
+}
+
+static int build(const struct policy *policy, struct plan *plan, struct hutch_error *err)
+{
+    struct plan_entries entries = {0};
+    int r = plan_pass_support(policy, err);
+
+    if (r == 0)
+        r = plan_pass_identity(policy, plan, err);
+    if (r == 0)
+        r = plan_pass_limits(policy, plan, err);
+    if (r == 0)
+        r = build_files(policy, plan, &entries, err);
+    if (r == 0)
+        r = plan_pass_environment(policy, plan, err);
+    return r;
+}
+
+int plan_build(const struct policy *policy, struct plan **ret, struct hutch_error *err)
+{
+    struct plan *plan = calloc(1, sizeof *plan);
+    if (!plan)
+        return err_oom(err);
+
+    arena_init(&plan->arena);
+    int r = build(policy, plan, err);
+    if (r < 0) {
+        plan_free(plan);
+        return r;
+    }
+    *ret = plan;
+    return 0;
+}
+
+void plan_free(struct plan *plan)
+{
+    if (!plan)
+        return;
+    for (size_t i = 0; i < plan->mount_count; i++)
+        fd_close(&plan->mounts[i].source_fd);
+    arena_clear(&plan->arena);
+    free(plan);
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rules of overlap, in one place:
+ *  - the most specific path wins: what lies deeper is mounted later, on top;
+ *  - at the same path, hide wins over protect over write over read over what the layout has there.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "plan/passes.h"
+
+static unsigned precedence_of(enum mount_why why)
+{
+    switch (why) {
+    case WHY_LAYOUT:
+    case WHY_DEVICE:
+        return 0;
+    case WHY_HOME:
+        return 1;
+    case WHY_READ:
+    case WHY_REPO:
+        return 2;
+    case WHY_PIN:
+        return 3;
+    case WHY_WRITE:
+    case WHY_WORKSPACE:
+        return 4;
+    case WHY_PROTECT:
+        return 5;
+    case WHY_HIDE:
+        return 6;
+    }
+    return 0;
+}
+
+struct plan_entry *plan_entry_add(struct plan *plan, struct plan_entries *entries,
+                                  struct plan_mount mount)
+{
+    void *grown = arena_grow(&plan->arena, entries->items, entries->count, &entries->cap,
+                             sizeof *entries->items);
+    if (!grown || !mount.target) {
+        fd_close(&mount.source_fd);
+        return NULL;
+    }
+    entries->items = grown;
+    struct plan_entry *entry = &entries->items[entries->count++];
+    entry->mount = mount;
+    entry->precedence = precedence_of(mount.why);
+    return entry;
+}
+
+/* Directories and links are made on what is there; only a mount decides what that is. */
+static bool is_mount(const struct plan_entry *entry)
+{
+    return entry->mount.kind != MOUNT_DIR && entry->mount.kind != MOUNT_LINK;
+}
+
+const struct plan_entry *plan_entry_covering(const struct plan_entries *entries, const char *path)
+{
+    const struct plan_entry *best = NULL;
+    size_t best_len = 0;
+
+    for (size_t i = 0; i < entries->count; i++) {
+        const struct plan_entry *entry = &entries->items[i];
+        size_t len = strlen(entry->mount.target);
+        if (!is_mount(entry) || !path_is_within(path, entry->mount.target))
+            continue;
+        if (!best || len > best_len || (len == best_len && entry->precedence > best->precedence)) {
+            best = entry;
+            best_len = len;
+        }
+    }
+    return best;
+}
+
+/* Parents before children, and for one path the entry that wins last. */
+static int by_target(const void *a, const void *b)
+{
+    const struct plan_entry *x = a;
+    const struct plan_entry *y = b;
+    const char *p = x->mount.target;
+    const char *q = y->mount.target;
+
+    /* A slash sorts before every other byte, so that "/a/b" comes before "/a-b". */
+    while (*p && *p == *q) {
+        p++;
+        q++;
+    }
+    int cp = *p == '/' ? 1 : *p ? (unsigned char)*p + 1 : 0;
+    int cq = *q == '/' ? 1 : *q ? (unsigned char)*q + 1 : 0;
+    if (cp != cq)
+        return cp - cq;
+    return (int)x->precedence - (int)y->precedence;
+}
+
+static bool is_tmpfs(const struct plan_entry *entry)
+{
+    return entry && entry->mount.kind == MOUNT_TMPFS;
+}
+
+static void emit(struct plan *plan, struct plan_mount mount)
+{
+    void *grown = arena_grow(&plan->arena, plan->mounts, plan->mount_count, &plan->mount_cap,
+                             sizeof *plan->mounts);
+    if (!grown) {
+        fd_close(&mount.source_fd);
+        return;
+    }
+    plan->mounts = grown;
+    plan->mounts[plan->mount_count++] = mount;
+}
+
+static bool already_made(const struct plan *plan, const char *path)
+{
+    for (size_t i = plan->mount_count; i-- > 0;)
+        if (plan->mounts[i].kind != MOUNT_SEAL && str_eq(plan->mounts[i].target, path))
+            return true;
+    return false;
+}
+
+/*
+ * Make the directories above `target` that do not exist: those on a tmpfs of ours, and those in a
+ * workspace that serves as the root. Everything else exists on the host, as resolved.
+ */
+static void emit_place(struct plan *plan, const struct plan_entries *above, const char *target,
+                       enum mount_kind kind)
+{
+    if (str_eq(target, "/") || already_made(plan, target))
+        return;
+
+    const char *parent = path_parent(&plan->arena, target);
+    const struct plan_entry *cover = parent ? plan_entry_covering(above, parent) : NULL;
+    if (!cover)
+        return;
+    bool in_root_workspace = cover->mount.kind == MOUNT_BIND && cover->mount.why == WHY_WORKSPACE &&
+                             str_eq(cover->mount.target, "/");
+    if (!is_tmpfs(cover) && !in_root_workspace)
+        return;
+
+    emit_place(plan, above, parent, MOUNT_DIR);
+    emit(plan, (struct plan_mount){.kind = kind,
+                                   .why = cover->mount.why == WHY_DEVICE ? WHY_DEVICE : WHY_LAYOUT,
+                                   .target = target,
+                                   .source_fd = -1,
+                                   .on_host = in_root_workspace,
+                                   /* Below a hidden directory: passable, not readable. */
+                                   .mode = cover->mount.why == WHY_HIDE ? 0111 : 0755});
+}
+
+/* A hidden directory with something visible inside must be passable: an empty tmpfs, not a mask. */
+static void open_hidden_parents(struct plan_entries *entries)
+{
+    for (size_t i = 0; i < entries->count; i++) {
+        struct plan_mount *hide = &entries->items[i].mount;
+        if (hide->kind != MOUNT_MASK || !hide->directory)
+            continue;
+        for (size_t k = i + 1; k < entries->count; k++) {
+            const struct plan_mount *below = &entries->items[k].mount;
+            if (!path_is_within(below->target, hide->target))
+                break;
+            if (below->kind == MOUNT_BIND || below->kind == MOUNT_TMPFS) {
+                hide->kind = MOUNT_TMPFS;
+                hide->mode = 0111;
+                break;
+            }
+        }
+    }
+}
+
+/* Of entries with one target the last wins; the others' descriptors are closed. */
+static void drop_losers(struct plan_entries *entries)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < entries->count; i++) {
+        struct plan_entry *entry = &entries->items[i];
+        if (i + 1 < entries->count &&
+            str_eq(entry->mount.target, entries->items[i + 1].mount.target))
+            fd_close(&entry->mount.source_fd);
+        else
+            entries->items[kept++] = *entry;
+    }
+    entries->count = kept;
+}
+
+static void emit_entry(struct plan *plan, const struct plan_entries *above,
+                       const struct plan_mount *mount)
+{
+    bool makes_itself = mount->kind == MOUNT_DIR || mount->kind == MOUNT_LINK;
+    bool is_file = (mount->kind == MOUNT_BIND || mount->kind == MOUNT_MASK) && !mount->directory;
+
+    if (makes_itself) {
+        char *parent = path_parent(&plan->arena, mount->target);
+        if (parent)
+            emit_place(plan, above, parent, MOUNT_DIR);
+    } else {
+        emit_place(plan, above, mount->target, is_file ? MOUNT_FILE : MOUNT_DIR);
+    }
+    emit(plan, *mount);
+}
+
+int plan_pass_mounts(struct plan *plan, struct plan_entries *entries, struct hutch_error *err)
+{
+    struct plan_entries above = *entries;
+
+    qsort(entries->items, entries->count, sizeof *entries->items, by_target);
+    drop_losers(entries);
+    open_hidden_parents(entries);
+
+    for (size_t i = 0; i < entries->count; i++) {
+        above.count = i; /* what is already there when this one is put in place */
+        emit_entry(plan, &above, &entries->items[i].mount);
+    }
+
+    /* Seals last: until then mount points are made inside. The workspace and /tmp stay open. */
+    for (size_t i = 0; i < entries->count; i++) {
+        const struct plan_mount *mount = &entries->items[i].mount;
+        if (mount->kind == MOUNT_TMPFS && !mount->writable)
+            emit(plan, (struct plan_mount){.kind = MOUNT_SEAL,
+                                           .why = mount->why,
+                                           .target = mount->target,
+                                           .source_fd = -1});
+    }
+    return arena_failed(&plan->arena) ? err_oom(err) : 0;
+}

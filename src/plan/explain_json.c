@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The plan as a program reads it: every step, nothing left out. */
+#include <string.h>
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/num.h"
+#include "plan/explain.h"
+
+static json_t *string(const char *text)
+{
+    return text ? json_string_lossy(text, strlen(text)) : json_null();
+}
+
+static json_t *strings(const char *const *items)
+{
+    json_t *array = json_array();
+
+    for (; *items; items++)
+        json_array_append_new(array, string(*items));
+    return array;
+}
+
+static json_t *limit(uint64_t value)
+{
+    return value == NUM_NO_LIMIT ? json_string("unlimited") : json_integer((json_int_t)value);
+}
+
+static json_t *mount_json(const struct plan_mount *mount)
+{
+    json_t *object = json_object();
+
+    json_object_set_new(object, "kind", json_string(plan_kind_name(mount->kind)));
+    json_object_set_new(object, "why", json_string(plan_why_name(mount->why)));
+    json_object_set_new(object, "target", string(mount->target));
+    if (mount->source)
+        json_object_set_new(object, "source", string(mount->source));
+    if (mount->origin)
+        json_object_set_new(object, "origin", string(mount->origin));
+    if (mount->kind == MOUNT_BIND || mount->kind == MOUNT_TMPFS)
+        json_object_set_new(object, "writable", json_boolean(mount->writable));
+    if (mount->kind == MOUNT_BIND)
+        json_object_set_new(object, "recursive", json_boolean(mount->recursive));
+    if (mount->idmap)
+        json_object_set_new(object, "owner", json_integer(mount->owner_uid));
+    if (mount->on_host)
+        json_object_set_new(object, "stays_in_workspace", json_true());
+    return object;
+}
+
+static json_t *mounts_json(const struct plan *plan)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; i < plan->mount_count; i++)
+        json_array_append_new(array, mount_json(&plan->mounts[i]));
+    return array;
+}
+
+int plan_explain_json(const struct plan *plan, const struct plan_command *command, char **ret,
+                      struct hutch_error *err)
+{
+    char layout[16];
+    char net[16];
+    const struct plan_identity *id = &plan->identity;
+    const struct plan_limits *limits = &plan->limits;
+
+    policy_enum_name(POLICY_LAYOUT, plan->layout, layout, sizeof layout);
+    policy_enum_name(POLICY_NET, plan->net, net, sizeof net);
+    json_auto_ref json_t *root = json_pack(
+        "{s:o, s:o, s:b, s:{s:s, s:s}, s:{s:i, s:i, s:I, s:I, s:s}, s:s, s:s, s:o,"
+        " s:{s:o, s:o, s:o, s:o}, s:o, s:o}",
+        "argv", strings(command->argv), "cwd", string(command->cwd), "tty", (int)command->tty,
+        "isolation", "level", "container", "backend", "native", "identity", "user", (int)id->uid,
+        "group", (int)id->gid, "host_user", (json_int_t)id->host_uid, "host_group",
+        (json_int_t)id->host_gid, "hostname", plan->hostname, "network", net, "layout", layout,
+        "workspace", string(plan->workspace), "limits", "timeout_ms", limit(limits->timeout_ms),
+        "output_bytes", limit(limits->output_bytes), "file_size_bytes",
+        limit(limits->file_size_bytes), "open_files", limit(limits->open_files), "mounts",
+        mounts_json(plan), "environment", strings(plan->env));
+    char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
+    if (!text)
+        return err_oom(err);
+    *ret = text;
+    return 0;
+}

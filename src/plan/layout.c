@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The three layouts: what the file system looks like before any rule of the policy.
+ *
+ *   host     the host's root, read-only; workspace at its own place
+ *   minimal  an empty root with /usr and a little of /etc; /repo, /workspace
+ *   root     the workspace is /; /usr and a little of /etc on top; /.cache
+ *
+ * All have their own /proc, /dev and /tmp.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/str.h"
+#include "plan/passes.h"
+
+/* Character devices and their numbers: a node of another number is not the device of that name. */
+static const struct {
+    const char *path;
+    unsigned major;
+    unsigned minor;
+} devices[] = {
+    {"/dev/null", 1, 3},   {"/dev/zero", 1, 5},    {"/dev/full", 1, 7},
+    {"/dev/random", 1, 8}, {"/dev/urandom", 1, 9}, {"/dev/tty", 5, 0},
+};
+
+static const struct {
+    const char *path;
+    const char *text;
+} device_links[] = {
+    {"/dev/fd", "/proc/self/fd"},       {"/dev/ptmx", "pts/ptmx"},
+    {"/dev/stdin", "/proc/self/fd/0"},  {"/dev/stdout", "/proc/self/fd/1"},
+    {"/dev/stderr", "/proc/self/fd/2"},
+};
+
+/* Directories that hold the system. On most hosts all but /usr are links into it. */
+static const char *const system_dirs[] = {
+    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32",
+};
+
+/* What programs look for in /etc and that tells nothing about this host's users and secrets. */
+static const char *const etc_files[] = {
+    "/etc/alternatives", "/etc/bash.bashrc", "/etc/ca-certificates", "/etc/crypto-policies",
+    "/etc/debian_version", "/etc/fonts", "/etc/gai.conf", "/etc/group", "/etc/host.conf",
+    "/etc/hosts", "/etc/inputrc", "/etc/java-17-openjdk", "/etc/java-21-openjdk",
+    "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime",
+    "/etc/locale.alias", "/etc/magic", "/etc/mime.types", "/etc/nsswitch.conf", "/etc/os-release",
+    "/etc/passwd", "/etc/perl", "/etc/pki", "/etc/profile", "/etc/protocols", "/etc/python3",
+    "/etc/python3.11", "/etc/services", "/etc/shells", "/etc/ssl/certs", "/etc/ssl/openssl.cnf",
+    "/etc/terminfo", "/etc/timezone",
+};
+
+struct layout {
+    const struct policy *policy;
+    struct resolver *resolver;
+    struct plan *plan;
+    struct plan_entries *entries;
+};
+
+static void add(struct layout *layout, struct plan_mount mount)
+{
+    mount.source_fd = -1;
+    plan_entry_add(layout->plan, layout->entries, mount);
+}
+
+/* The same for a directory of the caller's, which stays open. Takes *fd. */
+static void add_open(struct layout *layout, struct plan_mount mount, const struct resolved *found,
+                     int *fd)
+{
+    mount.kind = MOUNT_BIND;
+    mount.source = found->path;
+    mount.source_fd = fd_take(fd);
+    mount.dev = found->st.st_dev;
+    mount.ino = found->st.st_ino;
+    mount.directory = true;
+    mount.idmap = layout->plan->identity.privileged;
+    mount.owner_uid = found->st.st_uid;
+    mount.owner_gid = found->st.st_gid;
+    plan_entry_add(layout->plan, layout->entries, mount);
+}
+
+static void add_tmpfs(struct layout *layout, const char *target, mode_t mode, bool writable)
+{
+    add(layout, (struct plan_mount){
+                    .kind = MOUNT_TMPFS, .target = target, .mode = mode, .writable = writable});
+}
+
+static void add_devices(struct layout *layout)
+{
+    add(layout, (struct plan_mount){
+                    .kind = MOUNT_TMPFS, .why = WHY_DEVICE, .target = "/dev", .mode = 0755});
+    for (size_t i = 0; i < ARRAY_LEN(devices); i++)
+        add(layout, (struct plan_mount){.kind = MOUNT_BIND,
+                                        .why = WHY_DEVICE,
+                                        .target = devices[i].path,
+                                        .source = devices[i].path,
+                                        .dev = makedev(devices[i].major, devices[i].minor),
+                                        .device = true,
+                                        .writable = true});
+    for (size_t i = 0; i < ARRAY_LEN(device_links); i++)
+        add(layout, (struct plan_mount){.kind = MOUNT_LINK,
+                                        .why = WHY_DEVICE,
+                                        .target = device_links[i].path,
+                                        .source = device_links[i].text});
+    add(layout, (struct plan_mount){
+                    .kind = MOUNT_DEVPTS, .why = WHY_DEVICE, .target = "/dev/pts", .writable = true});
+    add(layout, (struct plan_mount){.kind = MOUNT_TMPFS,
+                                    .why = WHY_DEVICE,
+                                    .target = "/dev/shm",
+                                    .mode = 01777,
+                                    .writable = true});
+}
+
+/* What every layout has of its own. */
+static void add_kernel_dirs(struct layout *layout)
+{
+    add(layout, (struct plan_mount){.kind = MOUNT_PROC, .target = "/proc", .writable = true});
+    add_devices(layout);
+    add_tmpfs(layout, "/tmp", 01777, true);
+}
+
+/* A file or directory of the system, read-only, under its own or another name. */
+static void add_system(struct layout *layout, const char *source, const char *target)
+{
+    struct stat st;
+
+    if (stat(source, &st) < 0)
+        return; /* not every host has everything */
+    char real[PATH_MAX];
+    if (!realpath(source, real))
+        return;
+    add(layout, (struct plan_mount){.kind = MOUNT_BIND,
+                                    .target = target,
+                                    .source = arena_strdup(&layout->plan->arena, real),
+                                    .directory = S_ISDIR(st.st_mode)});
+}
+
+/* /bin and the like: as links where the host has links and the root is ours to put links in. */
+static void add_system_dirs(struct layout *layout, bool links)
+{
+    for (size_t i = 0; i < ARRAY_LEN(system_dirs); i++) {
+        char text[PATH_MAX];
+        ssize_t len = links ? readlink(system_dirs[i], text, sizeof text - 1) : -1;
+        if (len > 0)
+            add(layout, (struct plan_mount){
+                            .kind = MOUNT_LINK,
+                            .target = system_dirs[i],
+                            .source = arena_strndup(&layout->plan->arena, text, (size_t)len)});
+        else
+            add_system(layout, system_dirs[i], system_dirs[i]);
+    }
+}
+
+static void add_etc(struct layout *layout)
+{
+    add_tmpfs(layout, "/etc", 0755, false);
+    for (size_t i = 0; i < ARRAY_LEN(etc_files); i++)
+        add_system(layout, etc_files[i], etc_files[i]);
+    if (layout->plan->net == NET_HOST)
+        add_system(layout, "/etc/resolv.conf", "/etc/resolv.conf");
+}
+
+/* A directory the policy names, as a bind at `target` (NULL: its own place). */
+static int add_grant(struct layout *layout, enum policy_id id, enum mount_why why,
+                     const char *target, bool writable, struct hutch_error *err)
+{
+    const struct policy_value *value = &layout->policy->values[id];
+    struct policy_item item = {.text = value->text, .origin = value->origin, .from_flag = true};
+    struct resolved found;
+    char shown[256];
+
+    int r = resolve_path(layout->resolver, &item, &found, err);
+    if (r < 0)
+        return r;
+    fd_auto int fd = found.fd;
+    str_printable(value->text, shown, sizeof shown);
+    if (!found.exists)
+        return err_set(err, HUTCH_EPOLICY, value->origin, "'%s' does not exist", shown);
+    if (!S_ISDIR(found.st.st_mode))
+        return err_set(err, HUTCH_EPOLICY, value->origin, "'%s' is not a directory", shown);
+    if (str_eq(found.path, "/"))
+        return err_set(err, HUTCH_EPOLICY, value->origin,
+                       "'%s' is the root of the host: name a directory in it", shown);
+
+    if (why == WHY_WORKSPACE) {
+        layout->resolver->workspace_fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+        if (layout->resolver->workspace_fd < 0)
+            return err_sys(err, -errno, value->origin, "cannot keep '%s' open", shown);
+        layout->plan->workspace = target ? target : found.path;
+    }
+    add_open(layout,
+             (struct plan_mount){.why = why,
+                                 .target = target ? target : found.path,
+                                 .origin = value->origin,
+                                 .writable = writable,
+                                 .recursive = true},
+             &found, &fd);
+    return 0;
+}
+
+/* The workspace: in memory at `memory_target`, or a directory at `target` (NULL: its own place). */
+static int add_workspace(struct layout *layout, const char *target, const char *memory_target,
+                         struct hutch_error *err)
+{
+    const struct policy_value *value = &layout->policy->values[POLICY_WORKSPACE];
+
+    if (!value->text || !str_eq(value->text, "tmpfs"))
+        return add_grant(layout, POLICY_WORKSPACE, WHY_WORKSPACE, target, true, err);
+
+    layout->plan->workspace = memory_target;
+    add(layout, (struct plan_mount){.kind = MOUNT_TMPFS,
+                                    .why = WHY_WORKSPACE,
+                                    .target = memory_target,
+                                    .origin = value->origin,
+                                    .mode = 0755,
+                                    .writable = true});
+    return 0;
+}
+
+static int add_repo(struct layout *layout, struct hutch_error *err)
+{
+    if (!layout->policy->values[POLICY_REPO].text)
+        return 0;
+    return add_grant(layout, POLICY_REPO, WHY_REPO,
+                     layout->plan->layout == LAYOUT_HOST ? NULL : "/repo", false, err);
+}
+
+/*
+ * A root caller's home is closed to the id its sandbox has. Seen through an id map it opens, still
+ * read-only, so that tools installed there work.
+ */
+static int add_home(struct layout *layout, struct hutch_error *err)
+{
+    struct plan *plan = layout->plan;
+    struct policy_item item = {.text = "~", .origin = "HOME", .from_flag = true};
+    struct resolved found;
+
+    if (!layout->resolver->home)
+        return 0;
+    int r = resolve_path(layout->resolver, &item, &found, err);
+    if (r < 0)
+        return r;
+    fd_auto int fd = found.fd;
+    if (!found.exists || !S_ISDIR(found.st.st_mode))
+        return 0;
+    plan->home = found.path;
+    if (!plan->identity.privileged || str_eq(found.path, "/") || found.st.st_uid != 0)
+        return 0;
+    add_open(layout, (struct plan_mount){.why = WHY_HOME, .target = found.path}, &found, &fd);
+    return 0;
+}
+
+static int layout_host(struct layout *layout, struct hutch_error *err)
+{
+    add(layout, (struct plan_mount){.kind = MOUNT_BIND,
+                                    .target = "/",
+                                    .source = "/",
+                                    .directory = true,
+                                    .recursive = true});
+    add_kernel_dirs(layout);
+    int r = add_home(layout, err);
+    if (r == 0)
+        r = add_workspace(layout, NULL, "/tmp/workspace", err);
+    return r < 0 ? r : add_repo(layout, err);
+}
+
+static int layout_minimal(struct layout *layout, struct hutch_error *err)
+{
+    add_tmpfs(layout, "/", 0755, false);
+    add_kernel_dirs(layout);
+    add_system_dirs(layout, true);
+    add_etc(layout);
+    add(layout, (struct plan_mount){.kind = MOUNT_DIR, .target = "/run", .mode = 0755});
+    add(layout, (struct plan_mount){.kind = MOUNT_LINK, .target = "/var/tmp", .source = "/tmp"});
+    add(layout, (struct plan_mount){.kind = MOUNT_LINK, .target = "/var/run", .source = "/run"});
+    int r = add_workspace(layout, "/workspace", "/workspace", err);
+    return r < 0 ? r : add_repo(layout, err);
+}
+
+static int layout_root(struct layout *layout, struct hutch_error *err)
+{
+    int r = add_workspace(layout, "/", "/", err);
+    if (r < 0)
+        return r;
+    add_kernel_dirs(layout);
+    add_system_dirs(layout, false);
+    add_etc(layout);
+    add_tmpfs(layout, "/.cache", 0755, true);
+    return add_repo(layout, err);
+}
+
+int plan_pass_layout(const struct policy *policy, struct resolver *resolver, struct plan *plan,
+                     struct plan_entries *entries, struct hutch_error *err)
+{
+    struct layout layout = {
+        .policy = policy, .resolver = resolver, .plan = plan, .entries = entries};
+    int r = 0;
+
+    plan->layout = (enum policy_layout)policy->values[POLICY_LAYOUT].number;
+    plan->net = (enum policy_net)policy->values[POLICY_NET].number;
+    switch (plan->layout) {
+    case LAYOUT_HOST:
+        r = layout_host(&layout, err);
+        break;
+    case LAYOUT_MINIMAL:
+        r = layout_minimal(&layout, err);
+        break;
+    case LAYOUT_ROOT:
+        r = layout_root(&layout, err);
+        break;
+    }
+    if (r == 0 && arena_failed(&plan->arena))
+        r = err_oom(err);
+    return r;
+}

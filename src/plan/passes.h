@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The passes of plan_build(), in the order they run, and what they share. Each reads the policy and
+ * earlier passes' fields and fills its own.
+ */
+#pragma once
+
+#include "plan/plan.h"
+#include "plan/resolve.h"
+
+/* Refuse every setting that nothing enforces yet, and every `require` that would not hold. */
+int plan_pass_support(const struct policy *policy, struct hutch_error *err);
+
+int plan_pass_identity(const struct policy *policy, struct plan *plan, struct hutch_error *err);
+int plan_pass_limits(const struct policy *policy, struct plan *plan, struct hutch_error *err);
+
+/* What is to be at one path inside, before the steps that get it there are known. */
+struct plan_entry {
+    struct plan_mount mount;
+    unsigned precedence; /* decides between entries of one target; see entries.c */
+};
+
+struct plan_entries {
+    struct plan_entry *items;
+    size_t count;
+    size_t cap;
+};
+
+/* The entries a layout brings; fills plan->workspace. */
+int plan_pass_layout(const struct policy *policy, struct resolver *resolver, struct plan *plan,
+                     struct plan_entries *entries, struct hutch_error *err);
+
+/* The entries of read, write, hide and protect. */
+int plan_pass_rules(const struct policy *policy, struct resolver *resolver, struct plan *plan,
+                    struct plan_entries *entries, struct hutch_error *err);
+
+/* For a root caller: make the way to each granted path passable for the sandbox's own id. */
+int plan_pass_parents(struct plan *plan, struct plan_entries *entries, struct hutch_error *err);
+
+/* Entries → plan->mounts: sorted, deduplicated, with the directories they need and the seals. */
+int plan_pass_mounts(struct plan *plan, struct plan_entries *entries, struct hutch_error *err);
+
+/* Needs the layout: HOME must be a place that exists inside. */
+int plan_pass_environment(const struct policy *policy, struct plan *plan,
+                          struct hutch_error *err);
+
+/*
+ * Add an entry. Takes over mount.source_fd in every case. NULL when out of memory (the arena's
+ * failure is sticky, so callers need not look).
+ */
+struct plan_entry *plan_entry_add(struct plan *plan, struct plan_entries *entries,
+                                  struct plan_mount mount);
+
+/* The entry that decides what is at `path`: the one with the longest target at or above it. */
+const struct plan_entry *plan_entry_covering(const struct plan_entries *entries, const char *path);

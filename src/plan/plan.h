@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Plan: what will happen, here. A policy met this host: every path resolved, every default chosen,
+ * every limit a number. Complete and immutable: after plan_build() nothing is looked up again.
+ *
+ * Built pass by pass (build.c lists them), owned by one arena, freed at once. A plan holds a
+ * descriptor of every host path it names, so that what was resolved is what gets mounted, whatever
+ * happens to the names meanwhile.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <hutch.h>
+
+#include "base/arena.h"
+#include "policy/policy.h"
+
+/* The steps that build the file system, executed in order (backend/native/files.c). */
+enum mount_kind {
+    MOUNT_BIND,   /* `source` of the host at `target` */
+    MOUNT_TMPFS,  /* new and empty */
+    MOUNT_PROC,   /* the sandbox's own /proc */
+    MOUNT_DEVPTS, /* the sandbox's own terminals */
+    MOUNT_MASK,   /* an empty, unreadable file or directory over `target` */
+    MOUNT_DIR,    /* make a directory */
+    MOUNT_FILE,   /* make an empty file to mount on */
+    MOUNT_LINK,   /* make a symbolic link with the text `source` */
+    MOUNT_SEAL,   /* nothing can be added to the tmpfs at `target` any more */
+};
+
+/* Why a step is there: what `hutch explain` calls it. */
+enum mount_why {
+    WHY_LAYOUT,
+    WHY_DEVICE,
+    WHY_WORKSPACE,
+    WHY_REPO,
+    WHY_HOME,
+    WHY_READ,
+    WHY_WRITE,
+    WHY_PIN, /* a directory above a protected path: it cannot be moved away */
+    WHY_PROTECT,
+    WHY_HIDE,
+};
+
+struct plan_mount {
+    enum mount_kind kind;
+    enum mount_why why;
+    const char *target; /* inside: absolute, normalized, no symbolic links on the way */
+    const char *source; /* bind: canonical host path; link: its text */
+    const char *origin; /* flag or JSON pointer that asked for it; NULL for the layout's own */
+    int source_fd;      /* bind: O_PATH of `source`, -1 otherwise. Owned by the plan. */
+    dev_t dev;          /* bind: identity of the source, checked again before it is mounted */
+    ino_t ino;
+    bool directory; /* bind, mask: directory or file */
+    bool writable;
+    bool recursive; /* bind: with what is mounted below the source */
+    bool device;    /* bind: a device node, the only kind of mount without nodev */
+    bool on_host;   /* dir: made in the workspace, a mount point that stays (layout root) */
+    bool idmap;     /* bind: owner_uid and owner_gid on disk are the sandbox's own ids inside */
+    uid_t owner_uid;
+    gid_t owner_gid;
+    mode_t mode;         /* tmpfs, dir */
+    uint64_t size_bytes; /* tmpfs: 0 leaves the kernel's default, half of the memory */
+};
+
+struct plan_limits {
+    uint64_t timeout_ms; /* each may be NUM_NO_LIMIT */
+    uint64_t output_bytes;
+    uint64_t open_files;
+    uint64_t file_size_bytes;
+};
+
+struct plan_identity {
+    uid_t uid; /* inside */
+    gid_t gid;
+    uid_t host_uid; /* the same on the host: never 0 */
+    gid_t host_gid;
+    bool privileged; /* the caller is root: the ids above are not its own */
+};
+
+struct plan {
+    struct arena arena;
+    enum policy_layout layout;
+    enum policy_net net;
+    struct plan_identity identity;
+    struct plan_limits limits;
+    const char *hostname;
+    const char *home;        /* the caller's, canonical; NULL when there is none */
+    const char *workspace;   /* inside */
+    const char *const *env;  /* "NAME=value", ends with NULL */
+    struct plan_mount *mounts;
+    size_t mount_count;
+    size_t mount_cap;
+    char id[17]; /* of the sandbox */
+};
+
+/* On success the caller owns *ret; free it with plan_free(). */
+int plan_build(const struct policy *policy, struct plan **ret, struct hutch_error *err);
+
+/* Free a plan and close its descriptors. NULL is accepted. */
+void plan_free(struct plan *plan);
+
+static inline void plan_free_auto(struct plan **plan)
+{
+    plan_free(*plan);
+}
+#define plan_auto __attribute__((cleanup(plan_free_auto)))
+
+/* One command in the sandbox of a plan: what a run adds to it. Its strings are the plan's. */
+struct plan_command {
+    const char *const *argv;
+    const char *cwd; /* inside, absolute */
+    bool tty;
+    uint16_t rows;
+    uint16_t cols;
+};
+
+/* Check a command, copy it, and fill in what it leaves open. */
+int plan_command_build(struct plan *plan, const struct hutch_command *command,
+                       struct plan_command *ret, struct hutch_error *err);
+
+/* The plan for a person, or for a program. The caller owns *ret; free it with free(). */
+int plan_explain_text(const struct plan *plan, const struct plan_command *command, char **ret,
+                      struct hutch_error *err);
+int plan_explain_json(const struct plan *plan, const struct plan_command *command, char **ret,
+                      struct hutch_error *err);

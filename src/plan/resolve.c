@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/resolve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/str.h"
+
+/* /etc/passwd only: NSS may load plugins and ask the network, which a start cannot afford. */
+static const char *home_from_passwd(struct arena *arena)
+{
+    const char *home = NULL;
+    FILE *file = fopen("/etc/passwd", "re");
+    if (!file)
+        return NULL;
+
+    for (struct passwd *row = fgetpwent(file); row && !home; row = fgetpwent(file))
+        if (row->pw_uid == geteuid())
+            home = arena_strdup(arena, row->pw_dir);
+    fclose(file);
+    return home;
+}
+
+const char *resolve_home(struct arena *arena)
+{
+    const char *home = getenv("HOME");
+
+    if (!home || home[0] != '/')
+        home = home_from_passwd(arena);
+    return home && home[0] == '/' ? arena_strdup(arena, home) : NULL;
+}
+
+int resolver_init(struct resolver *resolver, struct arena *arena, struct hutch_error *err)
+{
+    *resolver = (struct resolver){.arena = arena, .workspace_fd = -1};
+    resolver->cwd_fd = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (resolver->cwd_fd < 0)
+        return err_sys(err, -errno, NULL, "cannot open the current directory");
+    resolver->home = resolve_home(arena);
+    return 0;
+}
+
+void resolver_clear(struct resolver *resolver)
+{
+    fd_close(&resolver->cwd_fd);
+    fd_close(&resolver->workspace_fd);
+}
+
+/* The kernel's own name of an open file. */
+static int canonical_name(struct arena *arena, int fd, const char **ret)
+{
+    char link[40];
+    char path[PATH_MAX];
+
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t len = readlink(link, path, sizeof path);
+    if (len < 0)
+        return -errno;
+    if ((size_t)len >= sizeof path)
+        return -ENAMETOOLONG;
+    if (path[0] != '/')
+        return -EXDEV; /* "(unreachable)...": outside of this process's root */
+    *ret = arena_strndup(arena, path, (size_t)len);
+    return *ret ? 0 : -ENOMEM;
+}
+
+/* The deepest directory above `path` that exists, and the rest as written below it. */
+static int missing_name(const struct resolver *resolver, int base, const char *path,
+                        const char **ret)
+{
+    char *dir = arena_strdup(resolver->arena, path);
+    if (!dir)
+        return -ENOMEM;
+
+    for (size_t len = strlen(dir); len > 0;) {
+        while (len > 0 && dir[len - 1] == '/')
+            len--;
+        while (len > 0 && dir[len - 1] != '/')
+            len--;
+        dir[len] = '\0';
+        fd_auto int fd = openat(base, len ? dir : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (fd < 0)
+            continue;
+        const char *parent;
+        int r = canonical_name(resolver->arena, fd, &parent);
+        if (r < 0)
+            return r;
+        *ret = path_normalize(resolver->arena, parent, path + len);
+        return *ret ? 0 : -EINVAL;
+    }
+    return -ENOENT;
+}
+
+static int resolve_at(const struct resolver *resolver, int base, const char *path,
+                      struct resolved *ret)
+{
+    fd_auto int fd = openat(base, path, O_PATH | O_CLOEXEC);
+
+    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+        return 0;
+    if (fd < 0)
+        return -errno;
+    if (fstat(fd, &ret->st) < 0)
+        return -errno;
+
+    int r = canonical_name(resolver->arena, fd, &ret->path);
+    if (r < 0)
+        return r;
+    /* An unlinked file's name ends in " (deleted)"; the check before mounting would catch it too. */
+    if (ret->st.st_nlink == 0)
+        return -ENOENT;
+    ret->exists = true;
+    ret->fd = fd_take(&fd);
+    return 0;
+}
+
+/* Where a relative path starts and what is left of `text` once `~` is replaced. */
+static int start_of(const struct resolver *resolver, const struct policy_item *item, int *base,
+                    const char **text, struct hutch_error *err)
+{
+    const char *path = item->text;
+
+    *base = item->from_flag ? resolver->cwd_fd : resolver->workspace_fd;
+    *text = path;
+    if (path[0] == '~' && (path[1] == '/' || path[1] == '\0')) {
+        if (!resolver->home)
+            return err_set(err, HUTCH_EPOLICY, item->origin,
+                           "cannot resolve '%s': HOME is not set and /etc/passwd has no entry",
+                           path);
+        *text = path[1] ? path_join(resolver->arena, resolver->home, path + 2) : resolver->home;
+        return *text ? 0 : err_oom(err);
+    }
+    if (path[0] != '/' && *base < 0)
+        return err_set(err, HUTCH_EPOLICY, item->origin,
+                       "relative path '%s' has no meaning: the workspace is in memory; "
+                       "write it from '/' or '~'",
+                       path);
+    return 0;
+}
+
+int resolve_path(const struct resolver *resolver, const struct policy_item *item,
+                 struct resolved *ret, struct hutch_error *err)
+{
+    char shown[256];
+    const char *text;
+    int base;
+    struct resolved found = {.fd = -1};
+
+    int r = start_of(resolver, item, &base, &text, err);
+    if (r < 0)
+        return r;
+    r = resolve_at(resolver, base, text, &found);
+    if (r < 0)
+        return err_sys(err, r, item->origin, "cannot look at '%s'",
+                       str_printable(item->text, shown, sizeof shown));
+
+    if (found.exists) {
+        const char *plain = text[0] == '/' ? path_normalize(resolver->arena, "/", text) : NULL;
+        found.through_link = plain && !str_eq(plain, found.path);
+    }
+    *ret = found;
+    return 0;
+}
+
+int resolve_missing(const struct resolver *resolver, const struct policy_item *item,
+                    const char **ret, struct hutch_error *err)
+{
+    char shown[256];
+    const char *text;
+    int base;
+
+    int r = start_of(resolver, item, &base, &text, err);
+    if (r < 0)
+        return r;
+    str_printable(item->text, shown, sizeof shown);
+    r = missing_name(resolver, base, text, ret);
+    if (r == -EINVAL)
+        return err_set(err, HUTCH_EPOLICY, item->origin,
+                       "'%s' does not exist and has '..' in it: write the path without", shown);
+    return r < 0 ? err_sys(err, r, item->origin, "cannot look at '%s'", shown) : 0;
+}

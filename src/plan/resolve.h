@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From a path as written to a place on this host: `~`, relative paths, symbolic links and
+ * "/var/run"-like links end here. The answer is a descriptor and the name the kernel gives it, so
+ * the two cannot disagree.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#include <hutch.h>
+
+#include "base/arena.h"
+#include "policy/policy.h"
+
+struct resolver {
+    struct arena *arena;
+    const char *home;    /* what ~ stands for; NULL when the caller has none */
+    int cwd_fd;          /* relative paths of flags, workspace and repo start here */
+    int workspace_fd;    /* relative paths of documents start here; -1: in memory, none is possible */
+};
+
+struct resolved {
+    bool exists;
+    const char *path; /* canonical; NULL when missing */
+    int fd;           /* O_PATH, -1 when missing. The caller's. */
+    struct stat st;
+    bool through_link; /* the name as written goes through a symbolic link */
+};
+
+/* The directory `~` stands for, from HOME or else /etc/passwd; NULL when there is none. */
+const char *resolve_home(struct arena *arena);
+
+/* Open the caller's directory. -1 starts: resolver_clear() closes. */
+int resolver_init(struct resolver *resolver, struct arena *arena, struct hutch_error *err);
+void resolver_clear(struct resolver *resolver);
+
+/*
+ * Resolve one path of a policy. A path that does not exist is not an error here: ret->exists says
+ * so. A path that cannot be looked at (loop of links, no permission) is.
+ */
+int resolve_path(const struct resolver *resolver, const struct policy_item *item,
+                 struct resolved *ret, struct hutch_error *err);
+
+/* Where a missing path would be: the deepest directory that exists, canonical, plus the rest. */
+int resolve_missing(const struct resolver *resolver, const struct policy_item *item,
+                    const char **ret, struct hutch_error *err);
+
+/*
+ * Resolve a pattern with *, ?, [ or **: calls fn for each match, at most RESOLVE_MATCHES_MAX, in no
+ * special order. `**` walks the tree; it never follows symbolic links.
+ */
+#define RESOLVE_MATCHES_MAX 4096
+typedef int resolve_match_fn(void *arg, const struct policy_item *match, struct hutch_error *err);
+int resolve_glob(const struct resolver *resolver, const struct policy_item *item,
+                 resolve_match_fn *fn, void *arg, struct hutch_error *err);

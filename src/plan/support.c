@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What no backend can enforce yet is refused here, by name, before anything else happens: a setting
+ * that is accepted and ignored would be a hole.
+ */
+#include <stdio.h>
+
+#include "base/err.h"
+#include "base/str.h"
+#include "plan/passes.h"
+
+static int refuse(const struct policy_value *value, struct hutch_error *err, const char *what,
+                  const char *instead)
+{
+    return err_set(err, HUTCH_EUNSUPPORTED, value->origin, "%s is not enforced yet: %s", what,
+                   instead);
+}
+
+/* Limits nothing measures yet. "unlimited" asks for nothing and is fine. */
+static int check_limits(const struct policy *policy, struct hutch_error *err)
+{
+    static const struct {
+        enum policy_id id;
+        const char *what;
+    } limits[] = {
+        {POLICY_CPU_TIME, "the limit on CPU time"},  {POLICY_CPUS, "the limit on CPUs"},
+        {POLICY_MEMORY, "the limit on memory"},      {POLICY_DISK, "the limit on disk space"},
+        {POLICY_PROCESSES, "the limit on processes"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
+        const struct policy_value *value = &policy->values[limits[i].id];
+        if (value->set && value->number != NUM_NO_LIMIT)
+            return refuse(value, err, limits[i].what, "leave it out, or say 'unlimited'");
+    }
+    return 0;
+}
+
+static int check_isolation(const struct policy *policy, struct hutch_error *err)
+{
+    const struct policy_value *level = &policy->values[POLICY_LEVEL];
+    const struct policy_value *backend = &policy->values[POLICY_BACKEND];
+    char name[32];
+    char what[64];
+
+    if (level->set && level->number != LEVEL_CONTAINER) {
+        policy_enum_name(POLICY_LEVEL, level->number, name, sizeof name);
+        snprintf(what, sizeof what, "isolation level '%s'", name);
+        return refuse(level, err, what, "use 'container'");
+    }
+    if (backend->set) {
+        policy_enum_name(POLICY_BACKEND, backend->number, name, sizeof name);
+        if (!str_eq(name, "auto") && !str_eq(name, "native")) {
+            snprintf(what, sizeof what, "backend '%s'", name);
+            return refuse(backend, err, what, "use 'auto' or 'native'");
+        }
+    }
+    return 0;
+}
+
+static int check_network(const struct policy *policy, struct hutch_error *err)
+{
+    const struct policy_value *net = &policy->values[POLICY_NET];
+    const struct policy_value *allow = &policy->values[POLICY_NET_ALLOW];
+    const struct policy_value *local = &policy->values[POLICY_NET_UNIX];
+
+    if (net->set && net->number == NET_ALLOW)
+        return refuse(net, err, "network mode 'allow'", "use 'none' or 'host'");
+    if (allow->count > 0)
+        return err_set(err, HUTCH_EUNSUPPORTED, allow->items[0].origin,
+                       "a list of allowed hosts is not enforced yet: use network 'none' or 'host'");
+    if (local->set)
+        return refuse(local, err, "a rule for unix sockets", "leave it out");
+    return 0;
+}
+
+/* Each requirement must be one that the native backend meets with this policy. */
+static int check_require(const struct policy *policy, struct hutch_error *err)
+{
+    static const char *const always[] = {"userns", "mountns", "pidns", "ipcns", "utsns", "cgroupns"};
+    const struct policy_value *require = &policy->values[POLICY_REQUIRE];
+    bool own_network = policy->values[POLICY_NET].number == NET_NONE;
+
+    for (size_t i = 0; i < require->count; i++) {
+        const char *want = require->items[i].text;
+        bool met = own_network && str_eq(want, "netns");
+        for (size_t k = 0; k < ARRAY_LEN(always); k++)
+            met = met || str_eq(want, always[k]);
+        if (!met)
+            return err_set(err, HUTCH_EUNSUPPORTED, require->items[i].origin,
+                           "'%s' is required and would not be enforced", want);
+    }
+    return 0;
+}
+
+int plan_pass_support(const struct policy *policy, struct hutch_error *err)
+{
+    const struct policy_value *syscalls = &policy->values[POLICY_SYSCALLS];
+    const struct policy_value *guard = &policy->values[POLICY_GUARD_MODE];
+    int r = check_isolation(policy, err);
+
+    if (r == 0)
+        r = check_network(policy, err);
+    if (r == 0)
+        r = check_limits(policy, err);
+    if (r == 0 && syscalls->set)
+        r = refuse(syscalls, err, "a syscall filter", "leave it out");
+    if (r == 0 && guard->set && guard->number != GUARD_OFF)
+        r = refuse(guard, err, "the guard", "leave it out, or say 'off'");
+    if (r == 0)
+        r = check_require(policy, err);
+    return r;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/result.h"
+
+#include <stdlib.h>
+
+/* What hutch_result_free() must free besides the public struct, which comes first. */
+struct full_result {
+    struct hutch_result result;
+    struct arena arena;
+    char *output[2];
+};
+
+struct hutch_result *result_new(void)
+{
+    static const struct hutch_fact no_facts[1];
+    static const struct hutch_step no_steps[1];
+    struct full_result *full = calloc(1, sizeof *full);
+
+    if (!full)
+        return NULL;
+    arena_init(&full->arena);
+    full->result = (struct hutch_result){
+        .size = sizeof full->result,
+        .exit_code = -1,
+        .stdout_data = "",
+        .stderr_data = "",
+        .enforced = no_facts,
+        .setup = no_steps,
+        .sandbox = "",
+    };
+    return &full->result;
+}
+
+void result_free(struct hutch_result *result)
+{
+    struct full_result *full = (struct full_result *)result;
+
+    if (!full)
+        return;
+    free(full->output[0]);
+    free(full->output[1]);
+    arena_clear(&full->arena);
+    free(full);
+}
+
+struct arena *result_arena(struct hutch_result *result)
+{
+    return &((struct full_result *)result)->arena;
+}
+
+void result_give_output(struct hutch_result *result, int stream, char *data, size_t len)
+{
+    struct full_result *full = (struct full_result *)result;
+
+    full->output[stream - 1] = data;
+    if (stream == 1) {
+        result->stdout_data = data;
+        result->stdout_len = len;
+    } else {
+        result->stderr_data = data;
+        result->stderr_len = len;
+    }
+}
+
+int result_status(const struct hutch_result *result)
+{
+    switch (result->reason) {
+    case HUTCH_TIMEOUT:
+        return 124;
+    case HUTCH_SETUP:
+        return result->exit_code > 0 ? result->exit_code : 125;
+    default:
+        return result->signal ? 128 + result->signal : result->exit_code;
+    }
+}

@@ -1,0 +1,629 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Theory of operation
+ *
+ *              STARTED              EXITED, or init gone          all streams at their end
+ *   SETTING_UP ───────► RUNNING ─────────────────────► DRAINING ─────────────────────────► OVER
+ *        │                 │ deadline: SIGTERM to the tree, GRACE_MS later SIGKILL
+ *        └─ FAILED: step returns the error, nothing has run
+ *
+ * A one-shot sandbox ends with its command: init exits after EXITED, the kernel kills what the
+ * command left behind, and then every pipe has an end. So DRAINING terminates, and when a run is
+ * OVER no process of it exists.
+ */
+#include "run/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "backend/backend.h"
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/num.h"
+#include "run/relay.h"
+#include "run/result.h"
+#include "sys/ret.h"
+#include "sys/terminal.h"
+
+#define GRACE_MS 2000
+#define RUN_ID 1
+
+enum run_state { RUN_SETTING_UP, RUN_RUNNING, RUN_DRAINING, RUN_OVER, RUN_FAILED };
+
+/* What an epoll event is about. */
+enum run_tag { TAG_EVENTS, TAG_EXIT, TAG_TIMER, TAG_STDIN, TAG_STDOUT, TAG_STDERR };
+
+struct hutch_run {
+    enum run_state state;
+    struct plan *plan;
+    struct plan_command command;
+    const struct backend *backend;
+    struct sandbox *sandbox;
+    int epoll;
+    int timer;
+    int terminal; /* master, for resizing; -1 without one */
+    struct relay input;
+    struct relay output[2];
+    struct capture capture[2];
+    int caller[3]; /* duplicates of the caller's descriptors until relays take them; -1: none */
+    bool gone;     /* init has been reaped: no process is left */
+    bool exited;   /* the command's own end is known */
+    struct sys_exit exit;
+    enum hutch_reason ending; /* HUTCH_EXITED unless we ended it */
+    bool in_grace;
+    uint64_t created_ns;
+    uint64_t started_ns;
+    uint64_t ended_ns;
+    struct hutch_step setup[SANDBOX_STEPS_MAX];
+    double setup_total_ms;
+    int exec_errno;
+    struct hutch_error error;
+    struct hutch_result *result;
+    hutch_event_fn *on_event;
+    void *arg;
+};
+
+static uint64_t clock_ns(clockid_t clock)
+{
+    struct timespec ts;
+
+    clock_gettime(clock, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
+}
+
+/* ---- Events ---- */
+
+static void emit(struct hutch_run *run, struct hutch_event event)
+{
+    if (!run->on_event)
+        return;
+    event.size = sizeof event;
+    event.time_ms = clock_ns(CLOCK_REALTIME) / 1000000U;
+    event.sandbox = run->plan->id;
+    run->on_event(run->arg, &event);
+}
+
+static void emit_output(struct hutch_run *run, int stream, const char *data, size_t len)
+{
+    emit(run, (struct hutch_event){.type = HUTCH_EVENT_RUN_OUTPUT,
+                                   .run = RUN_ID,
+                                   .stream = stream,
+                                   .data = data,
+                                   .data_len = len});
+}
+
+static void on_stdout(void *arg, const char *data, size_t len)
+{
+    emit_output(arg, 1, data, len);
+}
+
+static void on_stderr(void *arg, const char *data, size_t len)
+{
+    emit_output(arg, 2, data, len);
+}
+
+/* ---- Starting ---- */
+
+static int watch(struct hutch_run *run, int fd, enum run_tag tag)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.u32 = tag};
+
+    return ret_errno(epoll_ctl(run->epoll, EPOLL_CTL_ADD, fd, &event));
+}
+
+static int set_timer(struct hutch_run *run, uint64_t ms)
+{
+    struct itimerspec spec = {
+        .it_value = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000}};
+
+    return ret_errno(timerfd_settime(run->timer, 0, &spec, NULL));
+}
+
+static int nonblocking(int fd)
+{
+    return ret_errno(fcntl(fd, F_SETFL, O_NONBLOCK));
+}
+
+/* Connect the engine's end of an output stream. Takes *src. */
+static int start_output(struct hutch_run *run, int stream, int *src)
+{
+    struct relay_ends ends = {
+        .src = src,
+        .on_output = !run->on_event ? NULL : stream == 1 ? on_stdout : on_stderr,
+        .arg = run,
+    };
+
+    if (run->caller[stream] >= 0)
+        ends.dst = &run->caller[stream];
+    else
+        ends.capture = &run->capture[stream - 1];
+    int r = nonblocking(*src);
+    return r < 0 ? r
+                 : relay_start(&run->output[stream - 1], run->epoll,
+                               stream == 1 ? TAG_STDOUT : TAG_STDERR, &ends);
+}
+
+/* Connect the caller's input to `dst`. Takes *dst. Without input the command sees its end. */
+static int start_input(struct hutch_run *run, int *dst, bool terminal)
+{
+    struct relay_ends ends = {.src = &run->caller[0], .dst = dst, .terminal_in = terminal};
+
+    if (run->caller[0] < 0) {
+        fd_close(dst);
+        return 0;
+    }
+    int r = nonblocking(*dst);
+    return r < 0 ? r : relay_start(&run->input, run->epoll, TAG_STDIN, &ends);
+}
+
+/* Three pipes: our ends go to relays, the other ends to the command. */
+static int start_pipes(struct hutch_run *run, int stdio[3])
+{
+    for (int i = 0; i < 3; i++) {
+        int ends[2];
+        int r = ret_errno(pipe2(ends, O_CLOEXEC));
+        if (r < 0)
+            return r;
+        fd_auto int ours = ends[i == 0];
+        stdio[i] = ends[i != 0];
+        r = i == 0 ? start_input(run, &ours, false) : start_output(run, i, &ours);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* The terminal was made inside; its master end has arrived. Takes *master. */
+static int start_terminal(struct hutch_run *run, int *master)
+{
+    fd_auto int out = ret_errno(fcntl(*master, F_DUPFD_CLOEXEC, 3));
+    if (out < 0)
+        return out;
+    fd_auto int in = ret_errno(fcntl(*master, F_DUPFD_CLOEXEC, 3));
+    if (in < 0)
+        return in;
+    run->terminal = fd_take(master);
+
+    int r = start_output(run, 1, &out);
+    return r < 0 ? r : start_input(run, &in, true);
+}
+
+/* The caller's descriptors are duplicated: it may close or reuse its own at any time. */
+static int take_caller_fds(struct hutch_run *run, const struct hutch_command *command)
+{
+    const int given[3] = {command->stdin_fd, command->stdout_fd, command->stderr_fd};
+
+    for (int i = 0; i < 3; i++) {
+        if (given[i] < 0)
+            continue;
+        run->caller[i] = ret_errno(fcntl(given[i], F_DUPFD_CLOEXEC, 3));
+        if (run->caller[i] < 0)
+            return run->caller[i];
+    }
+    return 0;
+}
+
+static int open_loop(struct hutch_run *run)
+{
+    run->epoll = ret_errno(epoll_create1(EPOLL_CLOEXEC));
+    if (run->epoll < 0)
+        return run->epoll;
+    if (run->plan->limits.timeout_ms == NUM_NO_LIMIT)
+        return 0;
+    run->timer = ret_errno(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+    if (run->timer < 0)
+        return run->timer;
+    int r = set_timer(run, run->plan->limits.timeout_ms);
+    return r < 0 ? r : watch(run, run->timer, TAG_TIMER);
+}
+
+static int start_sandbox(struct hutch_run *run, struct hutch_error *err)
+{
+    int r = backend_choose(run->plan, &run->backend, err);
+    if (r == 0)
+        r = run->backend->start(run->plan, &run->sandbox, err);
+    if (r < 0)
+        return r;
+
+    r = watch(run, run->sandbox->events_fd, TAG_EVENTS);
+    if (r == 0)
+        r = watch(run, run->sandbox->exit_fd, TAG_EXIT);
+    return r < 0 ? err_sys(err, r, "run", "cannot watch the sandbox") : 0;
+}
+
+static int start_command(struct hutch_run *run, struct hutch_error *err)
+{
+    struct sandbox_exec exec = {
+        .run = RUN_ID,
+        .command = &run->command,
+        .last = true,
+        .stdio = {-1, -1, -1},
+    };
+    int r = run->command.tty ? 0 : start_pipes(run, exec.stdio);
+
+    if (r == 0)
+        return run->sandbox->ops->exec(run->sandbox, &exec, err);
+    for (int i = 0; i < 3; i++)
+        fd_close(&exec.stdio[i]);
+    return err_sys(err, r, "run", "cannot connect the command's streams");
+}
+
+static int start(struct hutch_run *run, const struct hutch_command *command,
+                 struct hutch_error *err)
+{
+    int r = plan_command_build(run->plan, command, &run->command, err);
+    if (r < 0)
+        return r;
+
+    r = take_caller_fds(run, command);
+    if (r == 0)
+        r = open_loop(run);
+    if (r < 0)
+        return err_sys(err, r, "run", "cannot prepare the run");
+    r = start_sandbox(run, err);
+    return r < 0 ? r : start_command(run, err);
+}
+
+int run_start(struct plan **plan, const struct hutch_command *command, hutch_event_fn *on_event,
+              void *arg, struct hutch_run **ret, struct hutch_error *err)
+{
+    struct hutch_run *run = calloc(1, sizeof *run);
+
+    if (!run) {
+        plan_free(*plan);
+        *plan = NULL;
+        return err_oom(err);
+    }
+    *run = (struct hutch_run){
+        .plan = *plan,
+        .epoll = -1,
+        .timer = -1,
+        .terminal = -1,
+        .caller = {-1, -1, -1},
+        .input = RELAY_INIT,
+        .output = {RELAY_INIT, RELAY_INIT},
+        .created_ns = clock_ns(CLOCK_MONOTONIC),
+        .on_event = on_event,
+        .arg = arg,
+    };
+    *plan = NULL;
+    capture_init(&run->capture[0], run->plan->limits.output_bytes);
+    capture_init(&run->capture[1], run->plan->limits.output_bytes);
+
+    int r = start(run, command, err);
+    if (r < 0) {
+        run_free(run);
+        return r;
+    }
+    *ret = run;
+    return 0;
+}
+
+/* ---- Ending ---- */
+
+static void end_with(struct hutch_run *run, enum hutch_reason reason)
+{
+    if (run->ending == HUTCH_EXITED && !run->exited)
+        run->ending = reason;
+}
+
+/* First a request to everything in the sandbox, then, after the grace, no more requests. */
+static void on_deadline(struct hutch_run *run)
+{
+    uint64_t expirations;
+
+    if (read(run->timer, &expirations, sizeof expirations) < 0 || run->exited || run->gone)
+        return;
+    if (run->in_grace) {
+        run->sandbox->ops->kill(run->sandbox);
+        return;
+    }
+    end_with(run, HUTCH_TIMEOUT);
+    run->in_grace = true;
+    emit(run, (struct hutch_event){.type = HUTCH_EVENT_RUN_TIMEOUT, .run = RUN_ID});
+    /* Not started yet, not reachable, or no timer for the grace: then there is none. */
+    if (run->state != RUN_RUNNING ||
+        run->sandbox->ops->signal(run->sandbox, RUN_ID, SIGTERM, true, NULL) < 0 ||
+        set_timer(run, GRACE_MS) < 0)
+        run->sandbox->ops->kill(run->sandbox);
+}
+
+static void on_exited(struct hutch_run *run, const struct sys_exit *ended, uint64_t at_ns)
+{
+    run->exited = true;
+    run->exit = *ended;
+    run->ended_ns = at_ns;
+    run->state = RUN_DRAINING; /* pipes may still hold output */
+    relay_stop(&run->input);
+}
+
+static void on_started(struct hutch_run *run, struct sandbox_event *event)
+{
+    run->state = RUN_RUNNING;
+    run->started_ns = event->at_ns;
+    emit(run, (struct hutch_event){
+                  .type = HUTCH_EVENT_RUN_STARTED, .run = RUN_ID, .argv = run->command.argv});
+    if (event->terminal >= 0 && start_terminal(run, &event->terminal) < 0)
+        run_cancel(run, NULL);
+    fd_close(&event->terminal);
+}
+
+static void on_ready(struct hutch_run *run, const struct sandbox_event *event)
+{
+    memcpy(run->setup, event->setup, sizeof run->setup);
+    run->setup_total_ms = (double)(clock_ns(CLOCK_MONOTONIC) - run->created_ns) / 1e6;
+    emit(run, (struct hutch_event){.type = HUTCH_EVENT_SANDBOX_STARTED});
+}
+
+/* All that the sandbox has to say. */
+static int on_events(struct hutch_run *run, struct hutch_error *err)
+{
+    struct sandbox_event event;
+    int r;
+
+    while ((r = run->sandbox->ops->next(run->sandbox, &event, err)) > 0) {
+        switch (event.type) {
+        case SANDBOX_READY:
+            on_ready(run, &event);
+            break;
+        case SANDBOX_FAILED:
+            run->error = event.error;
+            run->state = RUN_FAILED;
+            break;
+        case SANDBOX_STARTED:
+            on_started(run, &event);
+            break;
+        case SANDBOX_EXEC_FAILED:
+            run->error = event.error;
+            run->exec_errno = event.exec_errno;
+            run->state = run->exec_errno ? RUN_DRAINING : RUN_FAILED;
+            break;
+        case SANDBOX_EXITED:
+            on_exited(run, &event.exit, event.at_ns);
+            break;
+        }
+    }
+    return r;
+}
+
+/* Init has ended, and with it everything in the sandbox. */
+static int on_gone(struct hutch_run *run, struct hutch_error *err)
+{
+    struct sys_exit ended;
+    int r = on_events(run, err); /* its last words may still be in the socket */
+
+    if (r < 0)
+        return r;
+    r = run->sandbox->ops->wait(run->sandbox, &ended);
+    if (r == -EAGAIN)
+        return 0;
+    if (r < 0)
+        return err_sys(err, r, "run", "cannot wait for the sandbox");
+    epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->sandbox->exit_fd, NULL);
+    epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->sandbox->events_fd, NULL);
+    run->gone = true;
+    if (run->exited || run->exec_errno || run->state == RUN_FAILED)
+        return 0;
+    if (run->ending == HUTCH_EXITED)
+        return err_set(err, HUTCH_EINTERNAL, "sandbox",
+                       "the sandbox's first process ended unexpectedly (%s %d): the host may be "
+                       "out of memory",
+                       ended.signal ? "signal" : "status", ended.signal ? ended.signal : ended.code);
+    /* We killed it: its usage includes its children's. */
+    on_exited(run, &ended, clock_ns(CLOCK_MONOTONIC));
+    return 0;
+}
+
+/* ---- The result ---- */
+
+static double ms_of(struct timeval tv)
+{
+    return (double)tv.tv_sec * 1e3 + (double)tv.tv_usec / 1e3;
+}
+
+static int fill_output(struct hutch_run *run, struct hutch_result *result)
+{
+    for (int i = 0; i < 2; i++) {
+        size_t len;
+        result->truncated = result->truncated || capture_truncated(&run->capture[i]);
+        char *data = capture_take(&run->capture[i], &len);
+        if (!data)
+            return -ENOMEM;
+        result_give_output(result, i + 1, data, len);
+    }
+    result->stdout_bytes = run->output[0].bytes;
+    result->stderr_bytes = run->output[1].bytes;
+    return 0;
+}
+
+static void fill_end(const struct hutch_run *run, struct hutch_result *result)
+{
+    result->reason = run->ending;
+    if (run->exec_errno) {
+        result->reason = HUTCH_SETUP;
+        result->exit_code = run->exec_errno == ENOENT ? 127 : 126;
+        result->error = run->error;
+    } else {
+        result->exit_code = run->exit.signal ? -1 : run->exit.code;
+        result->signal = run->exit.signal;
+        if (result->reason == HUTCH_EXITED && result->signal)
+            result->reason = HUTCH_SIGNALED;
+    }
+    result->status = result_status(result);
+    if (run->started_ns)
+        result->duration_ms = (double)(run->ended_ns - run->started_ns) / 1e6;
+    result->user_ms = ms_of(run->exit.usage.ru_utime);
+    result->system_ms = ms_of(run->exit.usage.ru_stime);
+    result->peak_memory_bytes = (uint64_t)run->exit.usage.ru_maxrss * 1024;
+}
+
+static int finish(struct hutch_run *run, struct hutch_error *err)
+{
+    struct hutch_result *result = result_new();
+    if (!result)
+        return err_oom(err);
+
+    struct hutch_step *steps = arena_alloc(result_arena(result), sizeof run->setup);
+    result->sandbox = arena_strdup(result_arena(result), run->plan->id);
+    if (fill_output(run, result) < 0 || !steps || !result->sandbox) {
+        result_free(result);
+        return err_oom(err);
+    }
+    memcpy(steps, run->setup, sizeof run->setup);
+    result->setup = steps;
+    result->setup_total_ms = run->setup_total_ms;
+    result->run = RUN_ID;
+    result->enforced = run->backend->enforced(run->plan);
+    fill_end(run, result);
+    run->result = result;
+    run->state = RUN_OVER;
+    emit(run, (struct hutch_event){
+                  .type = HUTCH_EVENT_RUN_EXITED, .run = RUN_ID, .result = result});
+    emit(run, (struct hutch_event){.type = HUTCH_EVENT_SANDBOX_STOPPED});
+    return 1;
+}
+
+/* ---- Stepping ---- */
+
+static int dispatch(struct hutch_run *run, enum run_tag tag, struct hutch_error *err)
+{
+    int r = 0;
+
+    switch (tag) {
+    case TAG_EVENTS:
+        return on_events(run, err);
+    case TAG_EXIT:
+        return on_gone(run, err);
+    case TAG_TIMER:
+        on_deadline(run);
+        return 0;
+    case TAG_STDIN:
+        r = relay_step(&run->input);
+        break;
+    case TAG_STDOUT:
+        r = relay_step(&run->output[0]);
+        break;
+    case TAG_STDERR:
+        r = relay_step(&run->output[1]);
+        break;
+    }
+    return r < 0 ? err_sys(err, r, "run", "cannot relay the command's streams") : 0;
+}
+
+static int step(struct hutch_run *run, int timeout_ms, struct hutch_error *err)
+{
+    struct epoll_event events[8];
+    int count = epoll_wait(run->epoll, events, 8, timeout_ms);
+
+    if (count < 0 && errno != EINTR)
+        return err_sys(err, -errno, "run", "cannot wait for the sandbox");
+    for (int i = 0; i < count; i++) {
+        int r = dispatch(run, (enum run_tag)events[i].data.u32, err);
+        if (r < 0)
+            return r;
+    }
+    if (run->state == RUN_FAILED) {
+        if (err)
+            *err = run->error;
+        return run->error.code;
+    }
+    if (run->gone && relay_is_over(&run->output[0]) && relay_is_over(&run->output[1]))
+        return finish(run, err);
+    return 0;
+}
+
+int run_step(struct hutch_run *run, int timeout_ms, struct hutch_error *err)
+{
+    sigset_t pipe_set;
+    sigset_t old;
+    const struct timespec no_time = {0};
+
+    if (run->state == RUN_OVER)
+        return 1;
+    if (run->state == RUN_FAILED)
+        return err_set(err, HUTCH_ESTATE, "run", "the run has failed already");
+
+    /*
+     * A receiver of output that goes away must not kill the program we live in. Its handlers are
+     * not ours to change, but this thread's mask is, for as long as we hold it.
+     */
+    sigemptyset(&pipe_set);
+    sigaddset(&pipe_set, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe_set, &old);
+    int r = step(run, timeout_ms, err);
+    if (!sigismember(&old, SIGPIPE)) {
+        while (sigtimedwait(&pipe_set, NULL, &no_time) < 0 && errno == EINTR)
+            ;
+        pthread_sigmask(SIG_SETMASK, &old, NULL);
+    }
+    if (r < 0)
+        run->state = RUN_FAILED;
+    return r;
+}
+
+/* ---- Requests ---- */
+
+int run_fd(const struct hutch_run *run)
+{
+    return run->epoll;
+}
+
+int run_signal(struct hutch_run *run, int signal, struct hutch_error *err)
+{
+    if (run->state != RUN_RUNNING && run->state != RUN_SETTING_UP)
+        return 0;
+    return run->sandbox->ops->signal(run->sandbox, RUN_ID, signal, false, err);
+}
+
+int run_resize(struct hutch_run *run, uint16_t rows, uint16_t cols, struct hutch_error *err)
+{
+    int r = run->terminal >= 0 ? sys_terminal_resize(run->terminal, rows, cols) : 0;
+
+    return r < 0 ? err_sys(err, r, "tty", "cannot resize the terminal") : 0;
+}
+
+int run_cancel(struct hutch_run *run, struct hutch_error *err)
+{
+    (void)err;
+    end_with(run, HUTCH_CANCELLED);
+    if (!run->gone)
+        run->sandbox->ops->kill(run->sandbox);
+    return 0;
+}
+
+int run_result(struct hutch_run *run, struct hutch_result **ret, struct hutch_error *err)
+{
+    if (!run->result)
+        return err_set(err, HUTCH_ESTATE, "run", "the run has no result (yet, or any more)");
+    *ret = run->result;
+    run->result = NULL;
+    return 0;
+}
+
+void run_free(struct hutch_run *run)
+{
+    if (!run)
+        return;
+    if (run->sandbox)
+        run->sandbox->ops->free(run->sandbox);
+    relay_stop(&run->input);
+    for (int i = 0; i < 2; i++) {
+        relay_stop(&run->output[i]);
+        capture_clear(&run->capture[i]);
+    }
+    for (int i = 0; i < 3; i++)
+        fd_close(&run->caller[i]);
+    fd_close(&run->terminal);
+    fd_close(&run->timer);
+    fd_close(&run->epoll);
+    result_free(run->result);
+    plan_free(run->plan);
+    free(run);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* New processes: one in new namespaces, one that shares memory until it execs. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/*
+ * Fork into the namespaces of `flags` (CLONE_NEW*). Returns 0 in the child, its pid in the parent,
+ * where *ret_pidfd is a close-on-exec pidfd of it.
+ *
+ * The child has a copy of the caller's memory, but maybe not of its other threads' good manners: it
+ * may take no lock that one of them could hold.
+ */
+int sys_clone_namespaces(uint64_t flags, int *ret_pidfd);
+
+/*
+ * Run fn(arg) in a child that shares this process's memory and descriptors' table copy, on `stack`
+ * (its lowest address). The caller sleeps until the child execs or exits. Returns its pid.
+ */
+int sys_vfork_call(int (*fn)(void *arg), void *arg, void *stack, size_t stack_size);

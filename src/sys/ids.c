@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sys/ids.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "sys/process.h"
+#include "sys/ret.h"
+
+static int write_file(int dir, const char *name, const char *text)
+{
+    fd_auto int fd = ret_errno(openat(dir, name, O_WRONLY | O_CLOEXEC));
+    if (fd < 0)
+        return fd;
+
+    ssize_t len = (ssize_t)strlen(text);
+    ssize_t done = write(fd, text, (size_t)len);
+    if (done < 0)
+        return -errno;
+    return done == len ? 0 : -EIO;
+}
+
+static int open_proc(pid_t pid)
+{
+    char path[32];
+
+    snprintf(path, sizeof path, "/proc/%d", (int)pid);
+    return ret_errno(open(path, O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
+
+static int write_maps(int proc, const struct sys_idmap *map, bool deny_setgroups)
+{
+    char line[64];
+    int r = deny_setgroups ? write_file(proc, "setgroups", "deny") : 0;
+    if (r < 0)
+        return r;
+
+    snprintf(line, sizeof line, "%u %u 1", map->gid_inside, map->gid_outside);
+    r = write_file(proc, "gid_map", line);
+    if (r < 0)
+        return r;
+    snprintf(line, sizeof line, "%u %u 1", map->uid_inside, map->uid_outside);
+    return write_file(proc, "uid_map", line);
+}
+
+int sys_ids_map(pid_t pid, const struct sys_idmap *map, bool deny_setgroups)
+{
+    fd_auto int proc = open_proc(pid);
+    if (proc < 0)
+        return proc;
+    return write_maps(proc, map, deny_setgroups);
+}
+
+/* Keeps the namespace alive until the parent has opened it, then ends with the pipe. */
+static int hold_namespace(void *arg)
+{
+    const int *pipe_fds = arg;
+    char byte;
+
+    close(pipe_fds[1]);
+    while (read(pipe_fds[0], &byte, 1) < 0 && errno == EINTR)
+        ;
+    _exit(0);
+}
+
+int sys_ids_namespace(const struct sys_idmap *map)
+{
+    /* The child shares our memory (no page tables to copy) and needs only a little stack. */
+    _Alignas(16) char stack[8192];
+    int pipe_fds[2];
+    int r = ret_errno(pipe2(pipe_fds, O_CLOEXEC));
+    if (r < 0)
+        return r;
+
+    pid_t pid = clone(hold_namespace, stack + sizeof stack, CLONE_VM | CLONE_NEWUSER, pipe_fds);
+    r = ret_errno(pid);
+    fd_auto int ns = -1;
+    if (r > 0) {
+        fd_auto int proc = open_proc(pid);
+        r = proc < 0 ? proc : write_maps(proc, map, false);
+        if (r >= 0)
+            r = ns = ret_errno(openat(proc, "ns/user", O_RDONLY | O_CLOEXEC));
+    }
+    close(pipe_fds[0]);
+    close(pipe_fds[1]);
+    /* Without an exit signal, __WCLONE waits for exactly this child and nobody else's. */
+    if (pid > 0)
+        while (waitpid(pid, NULL, __WCLONE) < 0 && errno == EINTR)
+            ;
+    return r < 0 ? r : fd_take(&ns);
+}
+
+/* Raw calls: libc's versions change every thread of the process, and this one has no others. */
+int sys_ids_become(uid_t uid, gid_t gid, bool drop_groups)
+{
+    int r = drop_groups ? ret_errno(syscall(SYS_setgroups, 0, NULL)) : 0;
+    if (r < 0)
+        return r;
+    r = ret_errno(syscall(SYS_setresgid, gid, gid, gid));
+    if (r < 0)
+        return r;
+    return ret_errno(syscall(SYS_setresuid, uid, uid, uid));
+}

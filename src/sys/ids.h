@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* User and group ids across user namespaces. */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* One id inside a user namespace and the id it has outside. */
+struct sys_idmap {
+    uid_t uid_inside;
+    uid_t uid_outside;
+    gid_t gid_inside;
+    gid_t gid_outside;
+};
+
+/*
+ * Give the new user namespace of `pid` its map. Without privilege the outside ids must be the
+ * caller's own and setgroups must be given up (`deny_setgroups`).
+ */
+int sys_ids_map(pid_t pid, const struct sys_idmap *map, bool deny_setgroups);
+
+/*
+ * A user namespace that exists only as a descriptor, for id-mapped mounts: a file that belongs to
+ * the inside ids on disk belongs to the outside ids in the mount. Needs CAP_SETUID and CAP_SETGID.
+ */
+int sys_ids_namespace(const struct sys_idmap *map);
+
+/* Become these ids and leave all supplementary groups (where `drop_groups`). */
+int sys_ids_become(uid_t uid, gid_t gid, bool drop_groups);

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opening paths without trusting what lies on the way. Linux 5.6. */
+#pragma once
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/*
+ * Open `path` (relative, "" or "." for `root` itself) below `root`, following no symbolic link at
+ * all: a link on the way is -ELOOP. Close-on-exec is added to `flags`.
+ */
+int sys_open_beneath(int root, const char *path, uint64_t flags, mode_t mode);

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sys/process.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "sys/ret.h"
+
+#define K_SYS_pidfd_send_signal 424
+#define K_SYS_pidfd_open 434
+#define K_SYS_close_range 436
+#define K_P_PIDFD 3
+
+int sys_pidfd_open(pid_t pid)
+{
+    return ret_errno(syscall(K_SYS_pidfd_open, pid, 0));
+}
+
+int sys_pidfd_kill(int pidfd, int signal)
+{
+    return ret_errno(syscall(K_SYS_pidfd_send_signal, pidfd, signal, NULL, 0));
+}
+
+static void set_exit(struct sys_exit *ret, int how, int status)
+{
+    ret->code = how == CLD_EXITED ? status : -1;
+    ret->signal = how == CLD_EXITED ? 0 : status;
+}
+
+int sys_pidfd_wait(int pidfd, bool block, struct sys_exit *ret)
+{
+    siginfo_t info = {0};
+    struct rusage usage = {0};
+    int flags = WEXITED | (block ? 0 : WNOHANG);
+    int r;
+
+    /* The raw call has a fifth argument that libc's waitid() hides. */
+    do {
+        r = ret_errno(syscall(SYS_waitid, K_P_PIDFD, pidfd, &info, flags, &usage));
+    } while (r == -EINTR);
+    if (r < 0)
+        return r;
+    if (info.si_pid == 0)
+        return -EAGAIN;
+
+    set_exit(ret, info.si_code, info.si_status);
+    ret->usage = usage;
+    return 0;
+}
+
+int sys_wait_any(struct sys_exit *ret)
+{
+    int status = 0;
+    int pid = ret_errno(wait4(-1, &status, WNOHANG, &ret->usage));
+
+    if (pid <= 0)
+        return pid;
+    if (WIFEXITED(status))
+        set_exit(ret, CLD_EXITED, WEXITSTATUS(status));
+    else
+        set_exit(ret, CLD_KILLED, WTERMSIG(status));
+    return pid;
+}
+
+int sys_close_from(unsigned first)
+{
+    return ret_errno(syscall(K_SYS_close_range, first, ~0U, 0));
+}
+
+void sys_signals_reset(void)
+{
+    struct sigaction action = {.sa_handler = SIG_DFL};
+    sigset_t none;
+
+    for (int i = 1; i <= SIGRTMAX; i++)
+        sigaction(i, &action, NULL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* The n-th (from 1) space-separated number after `text`. */
+static uintptr_t nth_number(const char *text, int n)
+{
+    uintptr_t value = 0;
+
+    for (; n > 1 && *text; n--) {
+        while (*text && *text != ' ')
+            text++;
+        while (*text == ' ')
+            text++;
+    }
+    for (; *text >= '0' && *text <= '9'; text++)
+        value = value * 10 + (uintptr_t)(*text - '0');
+    return value;
+}
+
+int sys_wipe_arguments(void)
+{
+    char text[1024];
+    fd_auto int fd = ret_errno(open("/proc/self/stat", O_RDONLY | O_CLOEXEC));
+    if (fd < 0)
+        return fd;
+    ssize_t len = read(fd, text, sizeof text - 1);
+    if (len <= 0)
+        return -EIO;
+    text[len] = '\0';
+
+    /* The second field is the program's name in parentheses and may contain anything. */
+    const char *after_name = strrchr(text, ')');
+    if (!after_name || after_name[1] != ' ')
+        return -EIO;
+
+    /* proc(5): arg_start and arg_end are fields 48 and 49; the text here starts at field 3. */
+    uintptr_t start = nth_number(after_name + 2, 48 - 2);
+    uintptr_t end = nth_number(after_name + 2, 49 - 2);
+    if (!start || end < start)
+        return -EIO;
+    memset((void *)start, 0, end - start);
+    return 0;
+}
