@@ -255,6 +255,7 @@ struct hutch_result {
     const char *stderr_data;
     size_t stderr_len;
     uint64_t stderr_bytes;
+    int output_errno; /* not 0: output could not be written to the descriptor it was relayed to */
     const struct hutch_fact *enforced; /* ends with a NULL name */
     const struct hutch_step *setup;    /* ends with a NULL name */
     double setup_total_ms;

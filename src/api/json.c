@@ -121,6 +121,8 @@ static json_t *result_json(const struct hutch_result *result, bool output)
         add_stream(object, "stdout", result->stdout_data, result->stdout_len);
         add_stream(object, "stderr", result->stderr_data, result->stderr_len);
     }
+    if (result->output_errno)
+        json_object_set_new(object, "output_error", json_string(strerror(result->output_errno)));
     json_object_set_new(object, "duration_ms", milliseconds(result->duration_ms));
     json_object_set_new(object, "usage", usage_json(result));
     json_object_set_new(object, "enforced", enforced_json(result->enforced));
@@ -132,7 +134,7 @@ static json_t *result_json(const struct hutch_result *result, bool output)
 
 static int dump(json_t *object, char **ret, struct hutch_error *err)
 {
-    char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
+    char *text = object ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(12)) : NULL;
 
     json_decref(object);
     if (!text)

@@ -29,7 +29,7 @@ struct sandbox_exec {
 };
 
 enum sandbox_event_type {
-    SANDBOX_READY,       /* set up: `setup` has the steps */
+    SANDBOX_READY,       /* set up; not sent when a command was already waiting to be started */
     SANDBOX_FAILED,      /* could not be set up: `error`; nothing has run */
     SANDBOX_STARTED,     /* the command has been executed; `terminal` when it has one */
     SANDBOX_EXEC_FAILED, /* the command could not be executed: `error`, `exec_errno` */
@@ -46,7 +46,7 @@ struct sandbox_event {
     int exec_errno;
     struct sys_exit exit;
     struct hutch_error error;
-    struct hutch_step setup[SANDBOX_STEPS_MAX]; /* ends with a NULL name */
+    struct hutch_step setup[SANDBOX_STEPS_MAX]; /* of the sandbox, ends with a NULL name */
 };
 
 struct sandbox_ops {

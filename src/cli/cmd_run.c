@@ -59,7 +59,7 @@ static int open_input(const char *path, int *ret, struct hutch_error *err)
     return 0;
 }
 
-/* A signal came from outside. One that cannot be passed on ends the run: the sender wants an end. */
+/* A signal from outside. One that cannot be passed on ends the run: the sender wants an end. */
 static int pass_on(struct hutch_run *run, int signal, unsigned counts[NSIG],
                    struct hutch_error *err)
 {
@@ -162,7 +162,10 @@ static int report(const struct options *options, const struct hutch_result *resu
 
     if (!options->json) {
         say_why(options, result);
-        return result->status;
+        if (!result->output_errno)
+            return result->status;
+        out_line("the command's output could not be written: %s", strerror(result->output_errno));
+        return result->status ? result->status : CLI_FAILED;
     }
     if (hutch_result_to_json(result, &json, &err) < 0) {
         out_error(&err);
@@ -212,7 +215,7 @@ int cmd_run(const struct cli_command *self, char **args)
     options_auto struct options options;
     struct hutch_error err;
 
-    /* With `hutch run ... | head` the write fails and the run ends in order, instead of us dying. */
+    /* With `hutch run ... | head` the write fails and the run ends in order, instead of dying. */
     signal(SIGPIPE, SIG_IGN);
 
     int r = options_parse(self, args, &options, &err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tables of commands, options and policy keys in the forms other programs read: parts of the man
- * pages (scdoc), completions, plain lists. The build runs these, so nothing is written down twice.
+ * The tables of commands, options and policy keys in the forms other programs read: parts of the
+ * man pages (scdoc), completions, plain lists. The build runs these, so nothing is written twice.
  */
 #pragma once
 

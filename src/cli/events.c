@@ -53,7 +53,7 @@ bool events_wanted(const struct events *events)
     return events->files[EVENT_FLAG].path || events->files[EVENT_AUDIT].path;
 }
 
-/* Returns 0 or an errno. A line is one write where the file takes it: writers may share the file. */
+/* Returns 0 or an errno. A line is one write where possible: others may write to the file too. */
 static int write_line(int fd, const char *line, size_t len)
 {
     while (len > 0) {

@@ -105,7 +105,8 @@ static int resolve_at(const struct resolver *resolver, int base, const char *pat
 {
     fd_auto int fd = openat(base, path, O_PATH | O_CLOEXEC);
 
-    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+    ret->denied = fd < 0 && errno == EACCES;
+    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == EACCES))
         return 0;
     if (fd < 0)
         return -errno;
@@ -167,6 +168,24 @@ int resolve_path(const struct resolver *resolver, const struct policy_item *item
         const char *plain = text[0] == '/' ? path_normalize(resolver->arena, "/", text) : NULL;
         found.through_link = plain && !str_eq(plain, found.path);
     }
+    *ret = found;
+    return 0;
+}
+
+int resolve_existing(const struct resolver *resolver, const struct policy_item *item,
+                     struct resolved *ret, struct hutch_error *err)
+{
+    char shown[256];
+    struct resolved found;
+    int r = resolve_path(resolver, item, &found, err);
+
+    if (r < 0)
+        return r;
+    str_printable(item->text, shown, sizeof shown);
+    if (found.denied)
+        return err_sys(err, -EACCES, item->origin, "cannot look at '%s'", shown);
+    if (!found.exists)
+        return err_set(err, HUTCH_EPOLICY, item->origin, "'%s' does not exist", shown);
     *ret = found;
     return 0;
 }

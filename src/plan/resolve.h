@@ -23,6 +23,7 @@ struct resolver {
 
 struct resolved {
     bool exists;
+    bool denied;      /* does not exist, as far as the caller's rights can tell */
     const char *path; /* canonical; NULL when missing */
     int fd;           /* O_PATH, -1 when missing. The caller's. */
     struct stat st;
@@ -37,11 +38,15 @@ int resolver_init(struct resolver *resolver, struct arena *arena, struct hutch_e
 void resolver_clear(struct resolver *resolver);
 
 /*
- * Resolve one path of a policy. A path that does not exist is not an error here: ret->exists says
- * so. A path that cannot be looked at (loop of links, no permission) is.
+ * Resolve one path of a policy. A path that does not exist, or that the caller has no right to look
+ * at, is not an error here: ret->exists and ret->denied say so. A loop of links is.
  */
 int resolve_path(const struct resolver *resolver, const struct policy_item *item,
                  struct resolved *ret, struct hutch_error *err);
+
+/* The same for a path that must be there. */
+int resolve_existing(const struct resolver *resolver, const struct policy_item *item,
+                     struct resolved *ret, struct hutch_error *err);
 
 /* Where a missing path would be: the deepest directory that exists, canonical, plus the rest. */
 int resolve_missing(const struct resolver *resolver, const struct policy_item *item,

@@ -8,6 +8,7 @@
  *   protect  readable, never changed; every directory above it, up to the writable one, is pinned
  *            by a mount of its own, which the kernel refuses to rename or remove
  */
+#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -60,8 +61,6 @@ static int add_grant(struct rules *rules, const struct policy_item *item, struct
     char shown[256];
 
     str_printable(item->text, shown, sizeof shown);
-    if (!found->exists)
-        return err_set(err, HUTCH_EPOLICY, item->origin, "'%s' does not exist", shown);
     if (!S_ISDIR(found->st.st_mode) && !S_ISREG(found->st.st_mode))
         return err_set(err, HUTCH_EPOLICY, item->origin,
                        "'%s' is neither a file nor a directory", shown);
@@ -207,26 +206,55 @@ static int add_hide(struct rules *rules, const struct policy_item *item, struct 
     return 0;
 }
 
+/*
+ * A path that the caller's rights do not reach is out of the sandbox's reach too, unless it is in a
+ * place where the sandbox can change those rights.
+ */
+static int add_denied(struct rules *rules, const struct policy_item *item, struct hutch_error *err)
+{
+    const char *path;
+    char shown[256];
+    int r = resolve_missing(rules->resolver, item, &path, err);
+
+    if (r < 0 || !could_be_created(rules, path))
+        return r;
+    return err_sys(err, -EACCES, item->origin, "cannot look at '%s'",
+                   str_printable(item->text, shown, sizeof shown));
+}
+
+/* hide and protect: what is not there is fine. */
+static int add_guarded(struct rules *rules, const struct policy_item *item, struct hutch_error *err)
+{
+    struct resolved found;
+
+    /* Documents name paths in the workspace; one in memory starts empty. */
+    if (item->text[0] != '/' && item->text[0] != '~' && !item->from_flag &&
+        rules->resolver->workspace_fd < 0)
+        return 0;
+    int r = resolve_path(rules->resolver, item, &found, err);
+    if (r < 0)
+        return r;
+    if (found.denied)
+        r = add_denied(rules, item, err);
+    else if (rules->why == WHY_HIDE)
+        r = add_hide(rules, item, &found, err);
+    else
+        r = add_protect(rules, item, &found, err);
+    fd_close(&found.fd);
+    return r;
+}
+
 static int add_rule(void *arg, const struct policy_item *item, struct hutch_error *err)
 {
     struct rules *rules = arg;
     struct resolved found;
-    bool lasting = rules->why == WHY_HIDE || rules->why == WHY_PROTECT;
 
-    /* Documents hide and protect names in the workspace; one in memory starts empty. */
-    if (lasting && item->text[0] != '/' && item->text[0] != '~' && !item->from_flag &&
-        rules->resolver->workspace_fd < 0)
-        return 0;
-
-    int r = resolve_path(rules->resolver, item, &found, err);
+    if (rules->why == WHY_HIDE || rules->why == WHY_PROTECT)
+        return add_guarded(rules, item, err);
+    int r = resolve_existing(rules->resolver, item, &found, err);
     if (r < 0)
         return r;
-    if (rules->why == WHY_HIDE)
-        r = add_hide(rules, item, &found, err);
-    else if (rules->why == WHY_PROTECT)
-        r = add_protect(rules, item, &found, err);
-    else
-        r = add_grant(rules, item, &found, err);
+    r = add_grant(rules, item, &found, err);
     fd_close(&found.fd);
     return r;
 }

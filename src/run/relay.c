@@ -98,6 +98,27 @@ static bool has_room(int fd)
     return poll(&poll_fd, 1, 0) > 0;
 }
 
+static int end_of_input(struct relay *relay)
+{
+    if (relay->terminal_in && has_room(relay->dst)) {
+        const char eot = END_OF_TRANSMISSION;
+        /* A terminal that takes no more has nobody reading from it either. */
+        if (write(relay->dst, &eot, 1) < 0)
+            errno = 0;
+    }
+    relay_stop(relay);
+    return 0;
+}
+
+/* Nobody reads any more, or a disk is full: the command gets SIGPIPE when it writes on. */
+static int receiver_failed(struct relay *relay, int error)
+{
+    if (error != EPIPE)
+        relay->error = error;
+    relay_stop(relay);
+    return 0;
+}
+
 /* Returns 1 to go on, 0 after arranging a wait or the end. */
 static int step_splice(struct relay *relay)
 {
@@ -117,8 +138,7 @@ static int step_splice(struct relay *relay)
                                                           : wait_for_room(relay);
     if (len < 0 && errno == EINTR)
         return 1;
-    relay_stop(relay); /* the end, or a receiver that is gone */
-    return 0;
+    return len < 0 ? receiver_failed(relay, errno) : end_of_input(relay);
 }
 
 static int step_write(struct relay *relay)
@@ -134,24 +154,10 @@ static int step_write(struct relay *relay)
     ssize_t done = write(relay->dst, relay->buffer + relay->start, len);
     if (done < 0 && errno == EAGAIN)
         return wait_for_room(relay);
-    if (done < 0 && errno != EINTR) {
-        relay_stop(relay);
-        return 0;
-    }
+    if (done < 0 && errno != EINTR)
+        return receiver_failed(relay, errno);
     relay->start += done > 0 ? (size_t)done : 0;
     return 1;
-}
-
-static int end_of_input(struct relay *relay)
-{
-    if (relay->terminal_in && has_room(relay->dst)) {
-        const char eot = END_OF_TRANSMISSION;
-        /* A terminal that takes no more has nobody reading from it either. */
-        if (write(relay->dst, &eot, 1) < 0)
-            errno = 0;
-    }
-    relay_stop(relay);
-    return 0;
 }
 
 static int step_read(struct relay *relay)

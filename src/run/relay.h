@@ -40,6 +40,7 @@ struct relay {
     size_t start;      /* buffer[start, end) is read and not yet written */
     size_t end;
     uint64_t bytes;    /* that have been taken from src */
+    int error;         /* errno of a receiver that failed; one that went away (EPIPE) has not */
 };
 
 #define RELAY_INIT {.epoll = -1, .src = -1, .dst = -1}

@@ -53,12 +53,12 @@ struct hutch_run {
     struct relay output[2];
     struct capture capture[2];
     int caller[3]; /* duplicates of the caller's descriptors until relays take them; -1: none */
+    bool ready;    /* the sandbox has been set up */
     bool gone;     /* init has been reaped: no process is left */
     bool exited;   /* the command's own end is known */
     struct sys_exit exit;
     enum hutch_reason ending; /* HUTCH_EXITED unless we ended it */
     bool in_grace;
-    uint64_t created_ns;
     uint64_t started_ns;
     uint64_t ended_ns;
     struct hutch_step setup[SANDBOX_STEPS_MAX];
@@ -215,27 +215,16 @@ static int open_loop(struct hutch_run *run)
     run->epoll = ret_errno(epoll_create1(EPOLL_CLOEXEC));
     if (run->epoll < 0)
         return run->epoll;
-    if (run->plan->limits.timeout_ms == NUM_NO_LIMIT)
-        return 0;
+    int r = watch(run, run->sandbox->events_fd, TAG_EVENTS);
+    if (r == 0)
+        r = watch(run, run->sandbox->exit_fd, TAG_EXIT);
+    if (r < 0 || run->plan->limits.timeout_ms == NUM_NO_LIMIT)
+        return r;
     run->timer = ret_errno(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
     if (run->timer < 0)
         return run->timer;
-    int r = set_timer(run, run->plan->limits.timeout_ms);
+    r = set_timer(run, run->plan->limits.timeout_ms);
     return r < 0 ? r : watch(run, run->timer, TAG_TIMER);
-}
-
-static int start_sandbox(struct hutch_run *run, struct hutch_error *err)
-{
-    int r = backend_choose(run->plan, &run->backend, err);
-    if (r == 0)
-        r = run->backend->start(run->plan, &run->sandbox, err);
-    if (r < 0)
-        return r;
-
-    r = watch(run, run->sandbox->events_fd, TAG_EVENTS);
-    if (r == 0)
-        r = watch(run, run->sandbox->exit_fd, TAG_EXIT);
-    return r < 0 ? err_sys(err, r, "run", "cannot watch the sandbox") : 0;
 }
 
 static int start_command(struct hutch_run *run, struct hutch_error *err)
@@ -262,13 +251,18 @@ static int start(struct hutch_run *run, const struct hutch_command *command,
     if (r < 0)
         return r;
 
+    /* The sandbox first: it sets itself up while this side does the rest. */
+    r = backend_choose(run->plan, &run->backend, err);
+    if (r == 0)
+        r = run->backend->start(run->plan, &run->sandbox, err);
+    if (r < 0)
+        return r;
     r = take_caller_fds(run, command);
     if (r == 0)
         r = open_loop(run);
     if (r < 0)
         return err_sys(err, r, "run", "cannot prepare the run");
-    r = start_sandbox(run, err);
-    return r < 0 ? r : start_command(run, err);
+    return start_command(run, err);
 }
 
 int run_start(struct plan **plan, const struct hutch_command *command, hutch_event_fn *on_event,
@@ -289,7 +283,6 @@ int run_start(struct plan **plan, const struct hutch_command *command, hutch_eve
         .caller = {-1, -1, -1},
         .input = RELAY_INIT,
         .output = {RELAY_INIT, RELAY_INIT},
-        .created_ns = clock_ns(CLOCK_MONOTONIC),
         .on_event = on_event,
         .arg = arg,
     };
@@ -344,8 +337,20 @@ static void on_exited(struct hutch_run *run, const struct sys_exit *ended, uint6
     relay_stop(&run->input);
 }
 
+static void on_ready(struct hutch_run *run, const struct sandbox_event *event)
+{
+    if (run->ready)
+        return;
+    run->ready = true;
+    memcpy(run->setup, event->setup, sizeof run->setup);
+    for (const struct hutch_step *step = run->setup; step->name; step++)
+        run->setup_total_ms += step->ms;
+    emit(run, (struct hutch_event){.type = HUTCH_EVENT_SANDBOX_STARTED});
+}
+
 static void on_started(struct hutch_run *run, struct sandbox_event *event)
 {
+    on_ready(run, event);
     run->state = RUN_RUNNING;
     run->started_ns = event->at_ns;
     emit(run, (struct hutch_event){
@@ -353,13 +358,6 @@ static void on_started(struct hutch_run *run, struct sandbox_event *event)
     if (event->terminal >= 0 && start_terminal(run, &event->terminal) < 0)
         run_cancel(run, NULL);
     fd_close(&event->terminal);
-}
-
-static void on_ready(struct hutch_run *run, const struct sandbox_event *event)
-{
-    memcpy(run->setup, event->setup, sizeof run->setup);
-    run->setup_total_ms = (double)(clock_ns(CLOCK_MONOTONIC) - run->created_ns) / 1e6;
-    emit(run, (struct hutch_event){.type = HUTCH_EVENT_SANDBOX_STARTED});
 }
 
 /* All that the sandbox has to say. */
@@ -381,6 +379,7 @@ static int on_events(struct hutch_run *run, struct hutch_error *err)
             on_started(run, &event);
             break;
         case SANDBOX_EXEC_FAILED:
+            on_ready(run, &event);
             run->error = event.error;
             run->exec_errno = event.exec_errno;
             run->state = run->exec_errno ? RUN_DRAINING : RUN_FAILED;
@@ -438,6 +437,7 @@ static int fill_output(struct hutch_run *run, struct hutch_result *result)
             return -ENOMEM;
         result_give_output(result, i + 1, data, len);
     }
+    result->output_errno = run->output[0].error ? run->output[0].error : run->output[1].error;
     result->stdout_bytes = run->output[0].bytes;
     result->stderr_bytes = run->output[1].bytes;
     return 0;

@@ -67,10 +67,11 @@ int sys_mount_new(const char *type, const struct sys_mount_option *options, unsi
     return ret_errno(syscall(K_SYS_fsmount, fs, K_FSMOUNT_CLOEXEC, flags));
 }
 
-int sys_mount_attach(int tree, int target)
+int sys_mount_attach(int tree, int dir, const char *name)
 {
-    return ret_errno(syscall(K_SYS_move_mount, tree, "", target, "",
-                             K_MOVE_MOUNT_F_EMPTY_PATH | K_MOVE_MOUNT_T_EMPTY_PATH));
+    unsigned flags = K_MOVE_MOUNT_F_EMPTY_PATH | (name[0] ? 0 : K_MOVE_MOUNT_T_EMPTY_PATH);
+
+    return ret_errno(syscall(K_SYS_move_mount, tree, "", dir, name, flags));
 }
 
 static int setattr(int tree, bool recursive, struct k_mount_attr attr)

@@ -27,8 +27,11 @@ int sys_mount_clone(int fd, bool recursive);
 /* A detached new file system, Linux 5.2. */
 int sys_mount_new(const char *type, const struct sys_mount_option *options, unsigned flags);
 
-/* Put the detached mount `tree` on the directory or file `target`. */
-int sys_mount_attach(int tree, int target);
+/*
+ * Put the detached mount `tree` on `name`, one component in `dir` that is not followed when it is a
+ * link; "" is `dir` itself.
+ */
+int sys_mount_attach(int tree, int dir, const char *name);
 
 /* Add attributes to a mount and, recursive, all below it. Linux 5.12: -ENOSYS before. */
 int sys_mount_set(int tree, bool recursive, unsigned flags);

@@ -2,6 +2,10 @@
 /*
  * Building the file system, in init's new mount namespace.
  *
+ * Sources are copied first, while the host's tree is as it was; then the root is made and everything
+ * is attached in the plan's order. A layout that shows the host's root uses the namespace's own copy
+ * of it in place: nothing to clone, pivot to and detach.
+ *
  * Should: name every source from the host's root and every target from the new root by descriptor,
  * following no link; check that a source is still the file that was planned; give a mount its
  * flags while it is detached, so that it is never there without them.
@@ -23,11 +27,14 @@
 
 struct builder {
     const struct plan *plan;
-    const int *trees;
-    int host;    /* the host's root */
-    int base;    /* what the new root is mounted on: the host's root or the scratch */
-    int scratch; /* tmpfs with an unreadable "d" and "f", or -1 when nothing is hidden */
-    int root;    /* the new root, -1 before its mount */
+    int *trees;             /* per mount: its detached tree, -1 when none or attached */
+    int host;               /* the host's root */
+    int scratch;            /* tmpfs with an unreadable "d" and "f", or -1 when nothing is hidden */
+    int root;               /* the new root, -1 before its mount */
+    int parent;             /* of the last step's target, since many share one; -1: none yet */
+    const char *parent_of;  /* the target it was opened for */
+    size_t parent_len;      /* how much of that is its own path */
+    bool in_place;
     bool needs_remount;
 };
 
@@ -101,15 +108,9 @@ static int clone_source(struct builder *b, const struct plan_mount *mount)
     if (mount->ino && !(st.st_ino == mount->ino && st.st_dev == mount->dev))
         return -ESTALE;
 
-    int tree = sys_mount_clone(source, mount->recursive);
-    if (tree < 0)
-        return tree;
-    int r = set_flags(b, tree, mount);
-    if (r < 0) {
-        close(tree);
-        return r;
-    }
-    return tree;
+    fd_auto int tree = sys_mount_clone(source, mount->recursive);
+    int r = tree < 0 ? tree : set_flags(b, tree, mount);
+    return r < 0 ? r : fd_take(&tree);
 }
 
 static int clone_mask(struct builder *b, const struct plan_mount *mount)
@@ -119,11 +120,9 @@ static int clone_mask(struct builder *b, const struct plan_mount *mount)
     if (source < 0)
         return source;
 
-    int tree = sys_mount_clone(source, false);
+    fd_auto int tree = sys_mount_clone(source, false);
     int r = tree < 0 ? tree : set_flags(b, tree, mount);
-    if (r < 0 && tree >= 0)
-        close(tree);
-    return r < 0 ? r : tree;
+    return r < 0 ? r : fd_take(&tree);
 }
 
 static int make_tree(struct builder *b, size_t index)
@@ -132,7 +131,7 @@ static int make_tree(struct builder *b, size_t index)
 
     switch (mount->kind) {
     case MOUNT_BIND:
-        return b->trees[index] >= 0 ? b->trees[index] : clone_source(b, mount);
+        return fd_take(&b->trees[index]);
     case MOUNT_TMPFS:
         return new_tmpfs(mount);
     case MOUNT_PROC:
@@ -146,39 +145,54 @@ static int make_tree(struct builder *b, size_t index)
     }
 }
 
-/* Attach the tree of one step. The first one is the root, and stays open. */
-static int attach(struct builder *b, size_t index)
+/* The first step is the root. */
+static int make_root(struct builder *b)
 {
-    const struct plan_mount *mount = &b->plan->mounts[index];
-    fd_auto int tree = make_tree(b, index);
-    if (tree < 0)
-        return tree;
+    const struct plan_mount *mount = &b->plan->mounts[0];
 
-    if (b->root < 0) {
-        int r = sys_mount_attach(tree, b->base);
-        if (r == 0)
-            b->root = fd_take(&tree);
-        return r;
+    if (b->in_place) {
+        b->root = ret_errno(fcntl(b->host, F_DUPFD_CLOEXEC, 0));
+        return b->root < 0 ? b->root : set_flags(b, b->root, mount);
     }
-    fd_auto int target = sys_open_beneath(b->root, mount->target + 1, O_PATH | O_NOFOLLOW, 0);
-    if (target < 0)
-        return target;
-    return sys_mount_attach(tree, target);
+    fd_auto int tree = make_tree(b, 0);
+    int r = tree < 0 ? tree : sys_mount_attach(tree, b->host, "");
+    if (r == 0)
+        b->root = fd_take(&tree);
+    return r;
 }
 
-/* The directory that `path` is in, opened, and its last component. */
+/*
+ * The directory that `path` is in, and its last component. Kept open for the next step: what is in a
+ * directory comes after what is mounted on it.
+ */
 static int open_parent(struct builder *b, const char *path, const char **ret_name)
 {
     char dir[4096];
-    const char *slash = strrchr(path, '/');
-    size_t len = (size_t)(slash - path);
+    size_t len = (size_t)(strrchr(path, '/') - path);
 
+    *ret_name = path + len + 1;
+    if (b->parent >= 0 && len == b->parent_len && memcmp(path, b->parent_of, len) == 0)
+        return 0;
     if (len >= sizeof dir)
         return -ENAMETOOLONG;
     memcpy(dir, path, len);
     dir[len] = '\0';
-    *ret_name = slash + 1;
-    return sys_open_beneath(b->root, len ? dir + 1 : "", O_PATH | O_DIRECTORY, 0);
+    fd_close(&b->parent);
+    b->parent = sys_open_beneath(b->root, len ? dir + 1 : "", O_PATH | O_DIRECTORY, 0);
+    b->parent_of = path;
+    b->parent_len = len;
+    return b->parent < 0 ? b->parent : 0;
+}
+
+static int attach(struct builder *b, size_t index)
+{
+    const char *name;
+    fd_auto int tree = make_tree(b, index);
+    if (tree < 0)
+        return tree;
+
+    int r = open_parent(b, b->plan->mounts[index].target, &name);
+    return r < 0 ? r : sys_mount_attach(tree, b->parent, name);
 }
 
 /* A mount point in the workspace may be there from the last run; it must be a directory then. */
@@ -195,15 +209,15 @@ static int make_directory(int parent, const char *name, const struct plan_mount 
 static int make_node(struct builder *b, const struct plan_mount *mount)
 {
     const char *name;
-    fd_auto int parent = open_parent(b, mount->target, &name);
-    if (parent < 0)
-        return parent;
+    int r = open_parent(b, mount->target, &name);
+    if (r < 0)
+        return r;
 
     if (mount->kind == MOUNT_DIR)
-        return make_directory(parent, name, mount);
+        return make_directory(b->parent, name, mount);
     if (mount->kind == MOUNT_LINK)
-        return ret_errno(symlinkat(mount->source, parent, name));
-    int r = ret_errno(mknodat(parent, name, S_IFREG | 0444, 0));
+        return ret_errno(symlinkat(mount->source, b->parent, name));
+    r = ret_errno(mknodat(b->parent, name, S_IFREG | 0444, 0));
     return r == -EEXIST && mount->on_host ? 0 : r;
 }
 
@@ -232,13 +246,14 @@ static int build_step(struct builder *b, size_t index)
     case MOUNT_SEAL:
         return seal(b, mount);
     default:
-        return attach(b, index);
+        return index == 0 ? make_root(b) : attach(b, index);
     }
 }
 
 /*
  * What hidden paths are covered with: a directory and a file that nobody may read, in one tmpfs for
- * all of them. It lies between the host's root and the new one and is detached with the former.
+ * all of them. It must be attached to be copied from; the host's /proc is a place that is certain to
+ * be covered or detached, and that no source is in.
  */
 static int make_scratch(struct builder *b)
 {
@@ -256,27 +271,53 @@ static int make_scratch(struct builder *b)
     int r = ret_errno(mkdirat(b->scratch, "d", 0));
     if (r == 0)
         r = ret_errno(mknodat(b->scratch, "f", S_IFREG, 0));
-    if (r == 0)
-        r = sys_mount_attach(b->scratch, b->host);
-    b->base = b->scratch;
-    return r;
+    return r < 0 ? r : sys_mount_attach(b->scratch, b->host, "proc");
 }
 
-int init_files_build(const struct plan *plan, const int *trees, struct init_files *ret,
+static bool shows_host(const struct plan_mount *mount)
+{
+    return mount->kind == MOUNT_BIND && strcmp(mount->source, "/") == 0;
+}
+
+/* Whether "/" is where a mount starts. It is not in a chroot: then there is nothing to use in place. */
+static bool is_mount_root(int fd)
+{
+    return sys_mount_set(fd, false, 0) != -EINVAL;
+}
+
+static int clone_sources(struct builder *b, uint32_t *ret_index)
+{
+    for (size_t i = b->in_place ? 1 : 0; i < b->plan->mount_count; i++) {
+        if (b->plan->mounts[i].kind != MOUNT_BIND || b->trees[i] >= 0)
+            continue;
+        *ret_index = (uint32_t)i;
+        b->trees[i] = clone_source(b, &b->plan->mounts[i]);
+        if (b->trees[i] < 0)
+            return b->trees[i];
+    }
+    return 0;
+}
+
+int init_files_build(const struct plan *plan, int *trees, struct init_files *ret,
                      uint32_t *ret_index)
 {
-    struct builder b = {.plan = plan, .trees = trees, .scratch = -1, .root = -1};
+    struct builder b = {.plan = plan, .trees = trees, .scratch = -1, .root = -1, .parent = -1};
 
     b.host = ret_errno(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
-    b.base = b.host;
-    int r = b.host < 0 ? b.host : sys_mount_make_private();
+    if (b.host < 0)
+        return b.host;
+    b.in_place = shows_host(&plan->mounts[0]) && is_mount_root(b.host);
+
+    int r = sys_mount_make_private();
+    if (r == 0)
+        r = clone_sources(&b, ret_index);
     if (r == 0)
         r = make_scratch(&b);
     for (size_t i = 0; r == 0 && i < plan->mount_count; i++) {
         *ret_index = (uint32_t)i;
         r = build_step(&b, i);
     }
-    ret->root = b.root;
+    ret->root = b.in_place ? -1 : b.root;
     ret->needs_remount = b.needs_remount;
     return r; /* init closes every descriptor but its own after set-up, or ends */
 }

@@ -81,18 +81,19 @@ static void step_done(struct init *init, enum proto_step step)
     init->last_ns = now;
 }
 
-static void answer(const struct init *init, const struct proto_answer *message, const int *fds,
+static void answer(const struct init *init, struct proto_answer message, const int *fds,
                    size_t fd_count)
 {
+    memcpy(message.step_ns, init->step_ns, sizeof message.step_ns);
     /* Nobody to tell means the engine is gone: then this is over. */
-    if (sys_message_send(init->sock, message, sizeof *message, fds, fd_count) < 0)
+    if (sys_message_send(init->sock, &message, sizeof message, fds, fd_count) < 0)
         _exit(1);
 }
 
 static _Noreturn void give_up(const struct init *init, enum proto_step step, uint32_t index, int r)
 {
     answer(init,
-           &(struct proto_answer){
+           (struct proto_answer){
                .type = PROTO_FAILED, .step = step, .index = index, .error = -r},
            NULL, 0);
     _exit(1);
@@ -204,7 +205,7 @@ static void set_up(struct init *init)
         give_up(init, STEP_MOUNTS, index, r);
     step_done(init, STEP_MOUNTS);
 
-    r = sys_mount_pivot(files.root);
+    r = files.root < 0 ? ret_errno(chdir("/")) : sys_mount_pivot(files.root);
     if (r == 0 && files.needs_remount)
         r = init_files_remount(init->plan);
     if (r < 0)
@@ -275,7 +276,7 @@ static void exec_failed(const struct init *init, const struct proto_request *req
                         enum proto_exec_step step, int r)
 {
     answer(init,
-           &(struct proto_answer){
+           (struct proto_answer){
                .type = PROTO_EXEC_FAILED, .run = request->run, .step = step, .error = -r},
            NULL, 0);
     if (request->last)
@@ -305,7 +306,7 @@ static void start(struct init *init, const struct proto_request *request, struct
         exec_failed(init, request, spawn->error ? spawn->step : EXEC_STEP_FORK, r);
     } else {
         answer(init,
-               &(struct proto_answer){.type = PROTO_STARTED, .run = request->run, .at_ns = at_ns},
+               (struct proto_answer){.type = PROTO_STARTED, .run = request->run, .at_ns = at_ns},
                &master, master >= 0);
     }
     if (master >= 0) {
@@ -364,7 +365,8 @@ static void serve_signal(const struct init *init, const struct proto_request *re
     }
 }
 
-static void serve_request(struct init *init)
+/* Returns whether there was a request. */
+static bool serve_request(struct init *init)
 {
     int fds[SYS_MESSAGE_FDS];
     size_t fd_count = 0;
@@ -372,7 +374,7 @@ static void serve_request(struct init *init)
         sys_message_receive(init->sock, 0, init->in.bytes, sizeof init->in, fds, &fd_count);
 
     if (len == -EAGAIN)
-        return;
+        return false;
     if (len < (ssize_t)sizeof init->in.request)
         _exit(1); /* the end, or not our engine */
 
@@ -385,6 +387,7 @@ static void serve_request(struct init *init)
         _exit(1);
     for (size_t i = 0; i < fd_count; i++)
         close(fds[i]);
+    return true;
 }
 
 static void report_exit(struct init *init, pid_t pid, const struct sys_exit *ended)
@@ -394,7 +397,7 @@ static void report_exit(struct init *init, pid_t pid, const struct sys_exit *end
             continue;
         init->runs[i].pid = 0;
         answer(init,
-               &(struct proto_answer){
+               (struct proto_answer){
                    .type = PROTO_EXITED,
                    .run = init->runs[i].run,
                    .code = ended->code,
@@ -453,8 +456,7 @@ _Noreturn void init_main(const struct init_args *args)
     if (init.stack == MAP_FAILED)
         give_up(&init, STEP_PRIVILEGES, 0, -ENOMEM);
 
-    struct proto_answer ready = {.type = PROTO_READY};
-    memcpy(ready.step_ns, init.step_ns, sizeof ready.step_ns);
-    answer(&init, &ready, NULL, 0);
+    if (!serve_request(&init))
+        answer(&init, (struct proto_answer){.type = PROTO_READY}, NULL, 0);
     serve(&init);
 }

@@ -47,29 +47,49 @@ static uint64_t now_ns(void)
 /* ---- Starting ---- */
 
 /*
- * A root caller's grants as detached trees in which their owner is the sandbox's id. Only the engine
- * has the privilege, so they are made here and attached by init.
+ * A root caller's grants become detached trees in which their owner is the sandbox's id. Only the
+ * engine has the privilege, so they are made here and attached by init. The map is a user namespace
+ * that costs a process to make, so that mounts of one owner share it.
  */
-static int make_idmapped_tree(const struct plan *plan, const struct plan_mount *mount, int *ret,
-                              struct hutch_error *err)
+struct owner_map {
+    const struct plan_identity *identity;
+    uid_t uid;
+    gid_t gid;
+    int userns; /* -1 before the first */
+};
+
+static int map_owner(struct owner_map *owner, const struct plan_mount *mount)
 {
     const struct sys_idmap map = {
         .uid_inside = mount->owner_uid,
-        .uid_outside = plan->identity.host_uid,
+        .uid_outside = owner->identity->host_uid,
         .gid_inside = mount->owner_gid,
-        .gid_outside = plan->identity.host_gid,
+        .gid_outside = owner->identity->host_gid,
     };
+
+    if (owner->userns >= 0 && owner->uid == mount->owner_uid && owner->gid == mount->owner_gid)
+        return 0;
+    fd_close(&owner->userns);
+    owner->userns = sys_ids_namespace(&map);
+    owner->uid = mount->owner_uid;
+    owner->gid = mount->owner_gid;
+    return owner->userns < 0 ? owner->userns : 0;
+}
+
+static int make_idmapped_tree(struct owner_map *owner, const struct plan_mount *mount, int *ret,
+                              struct hutch_error *err)
+{
     char shown[160];
 
     str_printable(mount->source, shown, sizeof shown);
-    fd_auto int userns = sys_ids_namespace(&map);
-    if (userns < 0)
-        return err_sys(err, userns, "ids", "cannot make a user namespace for '%s'", shown);
+    int r = map_owner(owner, mount);
+    if (r < 0)
+        return err_sys(err, r, "ids", "cannot make a user namespace for '%s'", shown);
     fd_auto int tree = sys_mount_clone(mount->source_fd, mount->recursive);
     if (tree < 0)
         return err_sys(err, tree, "mounts", "cannot copy the mount of '%s'", shown);
 
-    int r = sys_mount_idmap(tree, mount->recursive, userns);
+    r = sys_mount_idmap(tree, mount->recursive, owner->userns);
     if (r == 0)
         r = sys_mount_set(tree, mount->recursive, init_mount_flags(mount));
     if (r == -EINVAL || r == -ENOSYS)
@@ -85,13 +105,14 @@ static int make_idmapped_tree(const struct plan *plan, const struct plan_mount *
 
 static int make_trees(const struct plan *plan, int *trees, struct hutch_error *err)
 {
-    for (size_t i = 0; i < plan->mount_count; i++) {
-        int r = plan->mounts[i].idmap ? make_idmapped_tree(plan, &plan->mounts[i], &trees[i], err)
-                                      : 0;
-        if (r < 0)
-            return r;
-    }
-    return 0;
+    struct owner_map owner = {.identity = &plan->identity, .userns = -1};
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < plan->mount_count; i++)
+        if (plan->mounts[i].idmap)
+            r = make_idmapped_tree(&owner, &plan->mounts[i], &trees[i], err);
+    fd_close(&owner.userns);
+    return r;
 }
 
 /* Map init's ids and let it go on. */
@@ -113,7 +134,7 @@ static int map_ids(const struct native *native, pid_t pid, struct hutch_error *e
     return r < 0 ? err_sys(err, r, "ids", "cannot talk to the sandbox's first process") : 0;
 }
 
-static int clone_init(struct native *native, const int *trees, struct hutch_error *err)
+static int clone_init(struct native *native, int *trees, struct hutch_error *err)
 {
     uint64_t flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
                      CLONE_NEWCGROUP;
@@ -277,12 +298,12 @@ static int translate(const struct native *native, const struct proto_answer *ans
 {
     ret->run = answer->run;
     ret->at_ns = answer->at_ns;
+    for (unsigned i = 0; i < STEP_COUNT; i++)
+        ret->setup[i] = (struct hutch_step){.name = native_step_name(i),
+                                            .ms = (double)answer->step_ns[i] / 1e6};
     switch (answer->type) {
     case PROTO_READY:
         ret->type = SANDBOX_READY;
-        for (unsigned i = 0; i < STEP_COUNT; i++)
-            ret->setup[i] = (struct hutch_step){.name = native_step_name(i),
-                                                .ms = (double)answer->step_ns[i] / 1e6};
         return 0;
     case PROTO_FAILED:
         ret->type = SANDBOX_FAILED;

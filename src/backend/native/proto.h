@@ -12,8 +12,9 @@
  *     SIGNAL      to a run or to all ─────►
  *                                         ◄─ EXITED       status and usage
  *
- * EXEC may be sent before READY has come, so that a one-shot run waits for nothing. The end of the
- * socket is an order too: init ends when the engine's end is gone, and with it everything else.
+ * EXEC may be sent before READY has come, so that a one-shot run waits for nothing; when it is there
+ * by the time init is ready, its answer says so too and READY is not sent. The end of the socket is
+ * an order too: init ends when the engine's end is gone, and with it everything else.
  */
 #pragma once
 
@@ -83,7 +84,7 @@ struct proto_answer {
     uint32_t reserved;
     uint64_t at_ns;               /* STARTED, EXITED: CLOCK_MONOTONIC, as init saw it happen */
     struct rusage usage;          /* EXITED */
-    uint64_t step_ns[STEP_COUNT]; /* READY */
+    uint64_t step_ns[STEP_COUNT]; /* READY, STARTED, EXEC_FAILED: how long set-up took */
 };
 
 /* Strings longer than this travel in a memfd; the socket's buffer would not take them. */

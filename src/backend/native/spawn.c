@@ -70,9 +70,10 @@ static int exec_file(struct init_spawn *spawn, char *path)
     if (errno != ENOEXEC)
         return -errno;
 
+    static char shell[] = "sh";
     char **script = spawn->argv - 1;
     char *name = script[1];
-    script[0] = "sh";
+    script[0] = shell;
     script[1] = path;
     execve("/bin/sh", script, spawn->envp);
     int r = -errno;
@@ -88,7 +89,10 @@ static const char *path_variable(char **envp)
     return "";
 }
 
-/* execvp's rules: look on after "not there", remember "not allowed", stop at anything else. */
+/*
+ * Look on after "not there", remember "not allowed", stop at anything else. A directory of PATH that
+ * cannot be searched holds nothing, as for a shell.
+ */
 static int exec_in_path(struct init_spawn *spawn)
 {
     const char *name = spawn->argv[0];
@@ -106,9 +110,9 @@ static int exec_in_path(struct init_spawn *spawn)
                 path[len++] = '/';
             memcpy(path + len, name, name_len + 1);
             int r = exec_file(spawn, path);
-            if (r == -EACCES)
+            if (r == -EACCES && access(path, F_OK) == 0)
                 result = r;
-            else if (r != -ENOENT && r != -ENOTDIR)
+            else if (r != -EACCES && r != -ENOENT && r != -ENOTDIR)
                 return r;
         }
         dir = strchr(dir, ':');

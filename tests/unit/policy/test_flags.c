@@ -59,8 +59,7 @@ static void values_that_are_refused(void **state)
         if (r != (cases[i].msg ? HUTCH_EPOLICY : 0) || err.code != r ||
             !str_eq(err.msg, cases[i].msg ? cases[i].msg : "") ||
             (cases[i].msg && !str_eq(err.where, cases[i].flag)))
-            fail_msg("%s '%s': %d at '%s': %s", cases[i].flag, cases[i].value, r, err.where,
-                     err.msg);
+            fail_msg("case %zu: %d at '%s': %s", i, r, err.where, err.msg);
         policy_clear(&policy);
     }
 }
@@ -70,7 +69,7 @@ static void set(struct policy *policy, const char *flag, const char *value)
     struct hutch_error err;
 
     if (policy_set_flag(policy, flag, value, NULL, &err) < 0)
-        fail_msg("%s %s: %s", flag, value, err.msg);
+        fail_msg("%s %s: %s", flag, value ? value : "", err.msg);
 }
 
 static void single_values_replace(void **state)

@@ -275,6 +275,8 @@ static void every_shipped_profile_merges_and_describes_itself(void **state)
     for (size_t i = 0; i < count; i++) {
         struct policy policy;
 
+        if (rows[i].path)
+            continue; /* installed on this host: not ours to judge */
         assert_string_equal(merge(rows[i].name, &policy, &err), "");
         assert_string_not_equal(rows[i].description, "");
         policy_clear(&policy);
