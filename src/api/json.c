@@ -19,7 +19,7 @@ const char *hutch_code_name(int code)
         "nomem", "busy",   "not_found", "state",       "internal",
     };
 
-    return code <= 0 && -code < (int)ARRAY_LEN(names) ? names[-code] : "unknown";
+    return code <= 0 && code > -(int)ARRAY_LEN(names) ? names[-code] : "unknown";
 }
 
 const char *hutch_reason_name(enum hutch_reason reason)

@@ -56,7 +56,9 @@ int hutch_policy_to_json(const struct hutch_policy *policy, char **ret, struct h
 
 const struct hutch_option *hutch_options(size_t *count)
 {
-    return policy_options(count);
+    size_t unused;
+
+    return policy_options(count ? count : &unused);
 }
 
 int hutch_schema(char **ret, struct hutch_error *err)

@@ -53,10 +53,10 @@ struct plan_entry *plan_entry_add(struct plan *plan, struct plan_entries *entrie
     return entry;
 }
 
-/* Directories and links are made on what is there; only a mount decides what that is. */
-static bool is_mount(const struct plan_entry *entry)
+/* Made on what is there, as opposed to a mount, which decides what that is. */
+static bool is_node(const struct plan_mount *mount)
 {
-    return entry->mount.kind != MOUNT_DIR && entry->mount.kind != MOUNT_LINK;
+    return mount->kind == MOUNT_DIR || mount->kind == MOUNT_LINK || mount->kind == MOUNT_FILE;
 }
 
 const struct plan_entry *plan_entry_covering(const struct plan_entries *entries, const char *path)
@@ -67,7 +67,7 @@ const struct plan_entry *plan_entry_covering(const struct plan_entries *entries,
     for (size_t i = 0; i < entries->count; i++) {
         const struct plan_entry *entry = &entries->items[i];
         size_t len = strlen(entry->mount.target);
-        if (!is_mount(entry) || !path_is_within(path, entry->mount.target))
+        if (is_node(&entry->mount) || !path_is_within(path, entry->mount.target))
             continue;
         if (!best || len > best_len || (len == best_len && entry->precedence > best->precedence)) {
             best = entry;
@@ -171,15 +171,19 @@ static void open_hidden_parents(struct plan_entries *entries)
     }
 }
 
-/* Of entries with one target the last wins; the others' descriptors are closed. */
+/*
+ * Of entries with one target the last wins; the others' descriptors are closed. A link of the layout
+ * (/var/tmp) gives way to what is granted below its name: that needs a directory there.
+ */
 static void drop_losers(struct plan_entries *entries)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < entries->count; i++) {
         struct plan_entry *entry = &entries->items[i];
-        if (i + 1 < entries->count &&
-            str_eq(entry->mount.target, entries->items[i + 1].mount.target))
+        const char *next = i + 1 < entries->count ? entries->items[i + 1].mount.target : "";
+        if (str_eq(entry->mount.target, next) ||
+            (entry->mount.kind == MOUNT_LINK && path_is_within(next, entry->mount.target)))
             fd_close(&entry->mount.source_fd);
         else
             entries->items[kept++] = *entry;
@@ -187,13 +191,53 @@ static void drop_losers(struct plan_entries *entries)
     entries->count = kept;
 }
 
+/* What `mount` is put on, pins aside: the deepest of `above`, which are sorted. */
+static const struct plan_mount *place_of(const struct plan_entries *above,
+                                         const struct plan_mount *mount)
+{
+    for (size_t i = above->count; i-- > 0;) {
+        const struct plan_entry *entry = &above->items[i];
+        if (!is_node(&entry->mount) && entry->mount.why != WHY_PIN &&
+            path_is_within(mount->target, entry->mount.target))
+            return &entry->mount;
+    }
+    return NULL;
+}
+
+/*
+ * A pin keeps a directory of a writable place where it is, and is as writable as that place. When
+ * another rule hides or protects the place, a pin would open it again; nothing can be moved there,
+ * so it is not needed either. What is hidden already needs no hiding, and is not there to be hidden.
+ */
+static bool is_idle(const struct plan_entries *above, const struct plan_mount *mount)
+{
+    const struct plan_mount *place = place_of(above, mount);
+
+    if (mount->why == WHY_PIN)
+        return !place || !place->writable;
+    return mount->kind == MOUNT_MASK && place && place->kind == MOUNT_MASK;
+}
+
+static void drop_idle(struct plan_entries *entries)
+{
+    struct plan_entries kept = {.items = entries->items};
+
+    for (size_t i = 0; i < entries->count; i++) {
+        struct plan_entry entry = entries->items[i];
+        if (is_idle(&kept, &entry.mount))
+            fd_close(&entry.mount.source_fd);
+        else
+            kept.items[kept.count++] = entry;
+    }
+    entries->count = kept.count;
+}
+
 static void emit_entry(struct plan *plan, const struct plan_entries *above,
                        const struct plan_mount *mount)
 {
-    bool makes_itself = mount->kind == MOUNT_DIR || mount->kind == MOUNT_LINK;
     bool is_file = (mount->kind == MOUNT_BIND || mount->kind == MOUNT_MASK) && !mount->directory;
 
-    if (makes_itself) {
+    if (is_node(mount)) {
         char *parent = path_parent(&plan->arena, mount->target);
         if (parent)
             emit_place(plan, above, parent, MOUNT_DIR);
@@ -209,6 +253,7 @@ int plan_pass_mounts(struct plan *plan, struct plan_entries *entries, struct hut
 
     qsort(entries->items, entries->count, sizeof *entries->items, by_target);
     drop_losers(entries);
+    drop_idle(entries);
     open_hidden_parents(entries);
 
     for (size_t i = 0; i < entries->count; i++) {

@@ -54,8 +54,14 @@ static void put_word(struct buf *out, const char *word)
         put(out, word);
         return;
     }
+    char shown[512];
     buf_puts(out, "'");
-    put(out, word);
+    for (const char *c = str_printable(word, shown, sizeof shown); *c; c++) {
+        if (*c == '\'')
+            buf_puts(out, "'\\''");
+        else
+            buf_add(out, c, 1);
+    }
     buf_puts(out, "'");
 }
 

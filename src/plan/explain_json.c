@@ -68,11 +68,11 @@ int plan_explain_json(const struct plan *plan, const struct plan_command *comman
     policy_enum_name(POLICY_LAYOUT, plan->layout, layout, sizeof layout);
     policy_enum_name(POLICY_NET, plan->net, net, sizeof net);
     json_auto_ref json_t *root = json_pack(
-        "{s:o, s:o, s:b, s:{s:s, s:s}, s:{s:i, s:i, s:I, s:I, s:s}, s:s, s:s, s:o,"
+        "{s:o, s:o, s:b, s:{s:s, s:s}, s:{s:I, s:I, s:I, s:I, s:s}, s:s, s:s, s:o,"
         " s:{s:o, s:o, s:o, s:o}, s:o, s:o}",
         "argv", strings(command->argv), "cwd", string(command->cwd), "tty", (int)command->tty,
-        "isolation", "level", "container", "backend", "native", "identity", "user", (int)id->uid,
-        "group", (int)id->gid, "host_user", (json_int_t)id->host_uid, "host_group",
+        "isolation", "level", "container", "backend", "native", "identity", "user",
+        (json_int_t)id->uid, "group", (json_int_t)id->gid, "host_user", (json_int_t)id->host_uid, "host_group",
         (json_int_t)id->host_gid, "hostname", plan->hostname, "network", net, "layout", layout,
         "workspace", string(plan->workspace), "limits", "timeout_ms", limit(limits->timeout_ms),
         "output_bytes", limit(limits->output_bytes), "file_size_bytes",

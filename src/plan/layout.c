@@ -51,10 +51,14 @@ static const char *const system_dirs[] = {
  * mount, so only what is missed when it is missing.
  */
 static const char *const etc_files[] = {
-    "/etc/alternatives",     "/etc/crypto-policies",  "/etc/group",         "/etc/hosts",
-    "/etc/java-17-openjdk",  "/etc/java-21-openjdk",  "/etc/ld.so.cache",   "/etc/localtime",
-    "/etc/mime.types",       "/etc/nsswitch.conf",    "/etc/os-release",    "/etc/passwd",
-    "/etc/pki",              "/etc/protocols",        "/etc/services",      "/etc/ssl",
+    "/etc/alternatives", "/etc/java-17-openjdk", "/etc/java-21-openjdk",
+    "/etc/ld.so.cache",  "/etc/localtime",       "/etc/os-release",
+};
+
+/* The same for programs that talk to other hosts. */
+static const char *const etc_network_files[] = {
+    "/etc/ca-certificates", "/etc/crypto-policies", "/etc/pki",      "/etc/protocols",
+    "/etc/resolv.conf",     "/etc/services",        "/etc/ssl",
 };
 
 struct layout {
@@ -92,10 +96,20 @@ static void add_tmpfs(struct layout *layout, const char *target, mode_t mode, bo
                     .kind = MOUNT_TMPFS, .target = target, .mode = mode, .writable = writable});
 }
 
+/* A directory of our own: part of the root where that is a tmpfs already, else one more. */
+static void add_own_dir(struct layout *layout, const char *target, enum mount_why why)
+{
+    bool in_root = layout->plan->layout == LAYOUT_MINIMAL;
+
+    add(layout, (struct plan_mount){.kind = in_root ? MOUNT_DIR : MOUNT_TMPFS,
+                                    .why = why,
+                                    .target = target,
+                                    .mode = 0755});
+}
+
 static void add_devices(struct layout *layout)
 {
-    add(layout, (struct plan_mount){
-                    .kind = MOUNT_TMPFS, .why = WHY_DEVICE, .target = "/dev", .mode = 0755});
+    add_own_dir(layout, "/dev", WHY_DEVICE);
     for (size_t i = 0; i < ARRAY_LEN(devices); i++)
         add(layout, (struct plan_mount){.kind = MOUNT_BIND,
                                         .why = WHY_DEVICE,
@@ -126,44 +140,69 @@ static void add_kernel_dirs(struct layout *layout)
     add_tmpfs(layout, "/tmp", 01777, true);
 }
 
-/* A file or directory of the system, read-only, under its own or another name. */
-static void add_system(struct layout *layout, const char *source, const char *target)
+/*
+ * A file or directory of the system, read-only. Most links of the system lead into /usr, which every
+ * layout has: where the target is ours to put a link in (`links`), that is cheaper than a mount.
+ */
+static void add_system(struct layout *layout, const char *path, bool links)
 {
+    struct plan_mount mount = {.kind = MOUNT_BIND, .target = path, .source = path};
+    char text[PATH_MAX];
     struct stat st;
-    char real[PATH_MAX];
 
-    /* Not every host has everything. */
-    if (stat(source, &st) < 0 || !realpath(source, real))
-        return;
-    add(layout, (struct plan_mount){.kind = MOUNT_BIND,
-                                    .target = target,
-                                    .source = arena_strdup(&layout->plan->arena, real),
-                                    .directory = S_ISDIR(st.st_mode)});
+    if (lstat(path, &st) < 0)
+        return; /* not every host has everything */
+    if (S_ISLNK(st.st_mode)) {
+        if (!realpath(path, text) || stat(text, &st) < 0)
+            return;
+        mount.kind = links && str_starts(text, "/usr/") ? MOUNT_LINK : MOUNT_BIND;
+        mount.source = arena_strdup(&layout->plan->arena, text);
+    }
+    mount.directory = S_ISDIR(st.st_mode);
+    add(layout, mount);
 }
 
-/* /bin and the like: as links where the host has links and the root is ours to put links in. */
 static void add_system_dirs(struct layout *layout, bool links)
 {
-    for (size_t i = 0; i < ARRAY_LEN(system_dirs); i++) {
-        char text[PATH_MAX];
-        ssize_t len = links ? readlink(system_dirs[i], text, sizeof text - 1) : -1;
-        if (len > 0)
-            add(layout, (struct plan_mount){
-                            .kind = MOUNT_LINK,
-                            .target = system_dirs[i],
-                            .source = arena_strndup(&layout->plan->arena, text, (size_t)len)});
-        else
-            add_system(layout, system_dirs[i], system_dirs[i]);
-    }
+    for (size_t i = 0; i < ARRAY_LEN(system_dirs); i++)
+        add_system(layout, system_dirs[i], links);
+}
+
+/* Names for the ids there are, and for loopback; the host's own would tell about its users. */
+static void add_etc_own(struct layout *layout)
+{
+    struct plan *plan = layout->plan;
+    const struct plan_identity *id = &plan->identity;
+    const char *home = plan->layout == LAYOUT_ROOT ? "/" : "/workspace";
+    const char *user = id->uid == 0 ? "root" : "user";
+    const struct {
+        const char *path;
+        const char *content;
+    } own[] = {
+        {"/etc/group", arena_printf(&plan->arena, "%s:x:%u:\nnogroup:x:65534:\n", user, id->gid)},
+        {"/etc/hosts", arena_printf(&plan->arena, "127.0.0.1 localhost %s\n::1 localhost\n",
+                                    plan->hostname)},
+        {"/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n"},
+        {"/etc/passwd",
+         arena_printf(&plan->arena,
+                      "%s:x:%u:%u::%s:/bin/sh\nnobody:x:65534:65534::/nonexistent:/bin/false\n",
+                      user, id->uid, id->gid, home)},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(own); i++)
+        add(layout, (struct plan_mount){
+                        .kind = MOUNT_FILE, .target = own[i].path, .content = own[i].content});
 }
 
 static void add_etc(struct layout *layout)
 {
-    add_tmpfs(layout, "/etc", 0755, false);
+    add_own_dir(layout, "/etc", WHY_LAYOUT);
+    add_etc_own(layout);
     for (size_t i = 0; i < ARRAY_LEN(etc_files); i++)
-        add_system(layout, etc_files[i], etc_files[i]);
+        add_system(layout, etc_files[i], true);
     if (layout->plan->net == NET_HOST)
-        add_system(layout, "/etc/resolv.conf", "/etc/resolv.conf");
+        for (size_t i = 0; i < ARRAY_LEN(etc_network_files); i++)
+            add_system(layout, etc_network_files[i], true);
 }
 
 /* A directory the policy names, as a bind at `target` (NULL: its own place). */
@@ -208,7 +247,11 @@ static int add_workspace(struct layout *layout, const char *target, const char *
 {
     const struct policy_value *value = &layout->policy->values[POLICY_WORKSPACE];
 
-    if (!value->text || !str_eq(value->text, "tmpfs"))
+    if (!value->text)
+        return err_set(err, HUTCH_EPOLICY,
+                       value->origin ? value->origin : "/filesystem/workspace",
+                       "there is no workspace: name a directory, or 'tmpfs' for one in memory");
+    if (!str_eq(value->text, "tmpfs"))
         return add_grant(layout, POLICY_WORKSPACE, WHY_WORKSPACE, target, true, err);
 
     layout->plan->workspace = memory_target;
@@ -274,9 +317,7 @@ static int layout_minimal(struct layout *layout, struct hutch_error *err)
     add_kernel_dirs(layout);
     add_system_dirs(layout, true);
     add_etc(layout);
-    add(layout, (struct plan_mount){.kind = MOUNT_DIR, .target = "/run", .mode = 0755});
     add(layout, (struct plan_mount){.kind = MOUNT_LINK, .target = "/var/tmp", .source = "/tmp"});
-    add(layout, (struct plan_mount){.kind = MOUNT_LINK, .target = "/var/run", .source = "/run"});
     int r = add_workspace(layout, "/workspace", "/workspace", err);
     return r < 0 ? r : add_repo(layout, err);
 }

@@ -27,7 +27,7 @@ enum mount_kind {
     MOUNT_DEVPTS, /* the sandbox's own terminals */
     MOUNT_MASK,   /* an empty, unreadable file or directory over `target` */
     MOUNT_DIR,    /* make a directory */
-    MOUNT_FILE,   /* make an empty file to mount on */
+    MOUNT_FILE,   /* make a file: empty to mount on, or with `content` */
     MOUNT_LINK,   /* make a symbolic link with the text `source` */
     MOUNT_SEAL,   /* nothing can be added to the tmpfs at `target` any more */
 };
@@ -51,6 +51,7 @@ struct plan_mount {
     enum mount_why why;
     const char *target; /* inside: absolute, normalized, no symbolic links on the way */
     const char *source; /* bind: canonical host path; link: its text */
+    const char *content; /* file: what is in it; NULL for nothing */
     const char *origin; /* flag or JSON pointer that asked for it; NULL for the layout's own */
     int source_fd;      /* bind: O_PATH of `source`, -1 otherwise. Owned by the plan. */
     dev_t dev;          /* bind: identity of the source, checked again before it is mounted */

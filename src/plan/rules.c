@@ -9,6 +9,7 @@
  *            by a mount of its own, which the kernel refuses to rename or remove
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -71,41 +72,38 @@ static int add_grant(struct rules *rules, const struct policy_item *item, struct
         return err_set(err, HUTCH_EPOLICY, item->origin,
                        "'%s' is in a directory that every sandbox has of its own", shown);
 
-    /* Already readable there through the layout: nothing to do. */
-    const struct plan_entry *cover = plan_entry_covering(rules->entries, found->path);
-    if (rules->why == WHY_READ && cover && cover->mount.why == WHY_LAYOUT &&
-        cover->mount.kind == MOUNT_BIND && !rules->plan->identity.privileged)
+    /*
+     * The host layout has all of the root already. What lies deeper must become an entry of its own,
+     * readable there or not: a write or hide rule that is yet to come may cover it.
+     */
+    if (str_eq(found->path, "/"))
         return 0;
     add_bind(rules, found->path, found, rules->why, item->origin, rules->why == WHY_WRITE);
     return 0;
 }
 
-/* Where a host path is inside, given what covers it; NULL when it is not visible at all. */
-static const char *place_inside(struct rules *rules, const char *path)
+/*
+ * The next place inside at which a host path is seen, through an entry from *at on and before `end`;
+ * NULL when there is none. One that is granted twice is seen twice: at /workspace, say, and in a
+ * directory above it. *at is then one past the entry.
+ */
+static const char *next_place(const struct rules *rules, const char *path, size_t *at, size_t end)
 {
-    const char *best = NULL;
-    size_t best_len = 0;
-
-    for (size_t i = 0; i < rules->entries->count; i++) {
-        const struct plan_mount *mount = &rules->entries->items[i].mount;
+    while (*at < end) {
+        const struct plan_entry *entry = &rules->entries->items[(*at)++];
+        const struct plan_mount *mount = &entry->mount;
         if (mount->kind != MOUNT_BIND || mount->device || !path_is_within(path, mount->source))
             continue;
-        size_t len = strlen(mount->source);
-        if (best && len < best_len)
-            continue;
-        const char *rest = path + (str_eq(mount->source, "/") ? 0 : len);
+        const char *rest = path + (str_eq(mount->source, "/") ? 0 : strlen(mount->source));
         const char *target = str_eq(mount->target, "/") ? "" : mount->target;
-        best = arena_printf(&rules->plan->arena, "%s%s", target, rest);
-        best_len = len;
-        if (best && !best[0])
-            best = "/";
+        const char *place = arena_printf(&rules->plan->arena, "%s%s", target, rest);
+        if (place && !place[0])
+            place = "/";
+        /* Something else may have been put over the place: a private /tmp over the host's. */
+        if (place && plan_entry_covering(rules->entries, place) == entry)
+            return place;
     }
-    if (!best)
-        return NULL;
-
-    /* Something else may have been put over the place: a private /tmp over the host's. */
-    const struct plan_entry *cover = plan_entry_covering(rules->entries, best);
-    return cover && cover->mount.kind == MOUNT_BIND ? best : NULL;
+    return NULL;
 }
 
 /*
@@ -135,13 +133,37 @@ static int pin_parents(struct rules *rules, const struct policy_item *item, cons
     return 0;
 }
 
-/* Where a missing path would be created, were it created: the entry that would receive it. */
-static bool could_be_created(struct rules *rules, const char *path)
+/* Whether a path that is missing could be brought into being: some place of it is writable. */
+static bool could_be_created(const struct rules *rules, const char *path)
 {
-    const char *target = place_inside(rules, path);
-    const struct plan_entry *cover = target ? plan_entry_covering(rules->entries, target) : NULL;
+    size_t at = 0;
 
-    return cover && cover->mount.writable;
+    while (next_place(rules, path, &at, rules->entries->count))
+        if (rules->entries->items[at - 1].mount.writable)
+            return true;
+    return false;
+}
+
+/* One place of a protected path, seen through `cover`. */
+static int protect_place(struct rules *rules, const struct policy_item *item,
+                         const struct resolved *found, const char *target,
+                         const struct plan_mount *cover, struct hutch_error *err)
+{
+    char shown[256];
+    struct resolved own = *found;
+
+    str_printable(item->text, shown, sizeof shown);
+    if (str_eq(target, cover->target) && cover->why == WHY_WORKSPACE)
+        return err_set(err, HUTCH_EPOLICY, item->origin,
+                       "'%s' is the workspace, which is there to be changed", shown);
+    int r = pin_parents(rules, item, target, cover, err);
+    if (r < 0)
+        return r;
+    own.fd = fcntl(found->fd, F_DUPFD_CLOEXEC, 3);
+    if (own.fd < 0)
+        return err_sys(err, -errno, item->origin, "cannot keep '%s' open", shown);
+    add_bind(rules, target, &own, WHY_PROTECT, item->origin, false);
+    return 0;
 }
 
 static int add_protect(struct rules *rules, const struct policy_item *item, struct resolved *found,
@@ -160,25 +182,21 @@ static int add_protect(struct rules *rules, const struct policy_item *item, stru
                        "create it first",
                        shown);
     }
-    if (found->through_link && could_be_created(rules, found->path))
+    if (found->through_link &&
+        (could_be_created(rules, found->path) || could_be_created(rules, found->written)))
         return err_set(err, HUTCH_EUNSUPPORTED, item->origin,
                        "protecting '%s' through a symbolic link is not enforced yet: name '%s'",
                        shown, found->path);
 
-    const char *target = place_inside(rules, found->path);
-    if (!target)
-        return 0; /* not visible inside, so not changeable */
-    const struct plan_entry *cover = plan_entry_covering(rules->entries, target);
-    if (!cover->mount.writable)
-        return 0;
-    if (str_eq(target, cover->mount.target) && cover->mount.why == WHY_WORKSPACE)
-        return err_set(err, HUTCH_EPOLICY, item->origin,
-                       "'%s' is the workspace, which is there to be changed", shown);
-    int r = pin_parents(rules, item, target, &cover->mount, err);
-    if (r < 0)
-        return r;
-    add_bind(rules, target, found, WHY_PROTECT, item->origin, false);
-    return 0;
+    const char *target;
+    int r = 0;
+    size_t end = rules->entries->count;
+    for (size_t at = 0; r == 0 && (target = next_place(rules, found->path, &at, end));) {
+        const struct plan_mount cover = rules->entries->items[at - 1].mount;
+        if (cover.writable)
+            r = protect_place(rules, item, found, target, &cover, err);
+    }
+    return r;
 }
 
 static int add_hide(struct rules *rules, const struct policy_item *item, struct resolved *found,
@@ -188,21 +206,22 @@ static int add_hide(struct rules *rules, const struct policy_item *item, struct 
 
     if (!found->exists)
         return 0;
-    const char *target = place_inside(rules, found->path);
-    if (!target)
-        return 0;
-    if (str_eq(target, "/") || str_eq(target, rules->plan->workspace))
-        return err_set(err, HUTCH_EPOLICY, item->origin,
-                       "'%s' cannot be hidden: the sandbox works in it",
-                       str_printable(item->text, shown, sizeof shown));
-    plan_entry_add(rules->plan, rules->entries,
-                   (struct plan_mount){.kind = MOUNT_MASK,
-                                       .why = WHY_HIDE,
-                                       .target = target,
-                                       .source = found->path,
-                                       .origin = item->origin,
-                                       .source_fd = -1,
-                                       .directory = S_ISDIR(found->st.st_mode)});
+    const char *target;
+    size_t end = rules->entries->count;
+    for (size_t at = 0; (target = next_place(rules, found->path, &at, end));) {
+        if (str_eq(target, "/") || str_eq(target, rules->plan->workspace))
+            return err_set(err, HUTCH_EPOLICY, item->origin,
+                           "'%s' cannot be hidden: the sandbox works in it",
+                           str_printable(item->text, shown, sizeof shown));
+        plan_entry_add(rules->plan, rules->entries,
+                       (struct plan_mount){.kind = MOUNT_MASK,
+                                           .why = WHY_HIDE,
+                                           .target = target,
+                                           .source = found->path,
+                                           .origin = item->origin,
+                                           .source_fd = -1,
+                                           .directory = S_ISDIR(found->st.st_mode)});
+    }
     return 0;
 }
 
@@ -226,11 +245,6 @@ static int add_denied(struct rules *rules, const struct policy_item *item, struc
 static int add_guarded(struct rules *rules, const struct policy_item *item, struct hutch_error *err)
 {
     struct resolved found;
-
-    /* Documents name paths in the workspace; one in memory starts empty. */
-    if (item->text[0] != '/' && item->text[0] != '~' && !item->from_flag &&
-        rules->resolver->workspace_fd < 0)
-        return 0;
     int r = resolve_path(rules->resolver, item, &found, err);
     if (r < 0)
         return r;
@@ -259,6 +273,13 @@ static int add_rule(void *arg, const struct policy_item *item, struct hutch_erro
     return r;
 }
 
+/* hide and protect of documents name paths in the workspace; one in memory starts empty. */
+static bool names_nothing(const struct rules *rules, const struct policy_item *item)
+{
+    return (rules->why == WHY_HIDE || rules->why == WHY_PROTECT) && item->text[0] != '/' &&
+           item->text[0] != '~' && !item->from_flag && rules->resolver->workspace_fd < 0;
+}
+
 int plan_pass_rules(const struct policy *policy, struct resolver *resolver, struct plan *plan,
                     struct plan_entries *entries, struct hutch_error *err)
 {
@@ -281,6 +302,8 @@ int plan_pass_rules(const struct policy *policy, struct resolver *resolver, stru
         rules.why = lists[i].why;
         for (size_t k = 0; k < value->count; k++) {
             const struct policy_item *item = &value->items[k];
+            if (names_nothing(&rules, item))
+                continue;
             int r = lists[i].globs && path_is_glob(item->text)
                         ? resolve_glob(resolver, item, add_rule, &rules, err)
                         : add_rule(&rules, item, err);

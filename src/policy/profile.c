@@ -25,6 +25,7 @@
 #include "base/suggest.h"
 #include "policy/merge.h"
 #include "policy/profile_data.h"
+#include "policy/set.h"
 
 /* More than any sensible family of profiles; keeps a long chain of files from filling the stack. */
 enum { EXTENDS_MOST = 8 };
@@ -205,16 +206,74 @@ static int check_chain(const struct merge_chain *chain, const char *where, struc
     return 0;
 }
 
+/* The next NUL-terminated field of a record. */
+static const char *next_field(const char **record)
+{
+    const char *field = *record;
+
+    *record += strlen(field) + 1;
+    return field;
+}
+
+static enum policy_id find_field(const char *path)
+{
+    for (size_t i = 0; i < POLICY_FIELD_COUNT; i++) {
+        const char *rest = path;
+        if (policy_fields[i].section) {
+            size_t len = strlen(policy_fields[i].section);
+            if (strncmp(path, policy_fields[i].section, len) != 0 || path[len] != '.')
+                continue;
+            rest += len + 1;
+        }
+        if (str_eq(policy_fields[i].key, rest))
+            return (enum policy_id)i;
+    }
+    return POLICY_FIELD_COUNT;
+}
+
+/* A shipped profile, from its list of settings: the way of every ordinary start. */
+static int merge_shipped(struct policy *policy, const struct profile_shipped *shipped,
+                         struct hutch_error *err)
+{
+    for (const char *record = shipped->settings; *record;) {
+        const char *key = next_field(&record);
+        const struct set_source source = {.origin = next_field(&record)};
+        char how = *next_field(&record);
+        enum policy_id id = find_field(key);
+        int r;
+
+        if (id == POLICY_FIELD_COUNT)
+            return err_set(err, HUTCH_EINTERNAL, source.origin, "unknown key '%s'", key);
+        if (how == '=') {
+            r = set_text(policy, id, next_field(&record), &source, err);
+        } else if (how == '+') {
+            r = set_item(policy, id, next_field(&record), &source, err);
+        } else if (how == ':') {
+            const char *name = next_field(&record);
+            r = set_entry(policy, id, name, next_field(&record), &source, err);
+        } else {
+            r = how == '[' ? set_list(policy, id, &source, err)
+                           : set_nothing(policy, id, &source, err);
+        }
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
 int merge_profile(struct policy *policy, const char *name, const char *where,
                   const struct merge_chain *chain, struct hutch_error *err)
 {
     const struct merge_chain here = {.name = name, .outer = chain};
+    const struct profile_shipped *shipped = find_shipped(name);
     profile_auto struct profile profile = {.text = ""};
     char label[NAME_MAX + 16];
 
     int r = check_chain(&here, where, err);
     if (r < 0)
         return r;
+    if (shipped)
+        return merge_shipped(policy, shipped, err);
     r = find_profile(name, where, HUTCH_EPOLICY, &profile, err);
     if (r < 0)
         return r;

@@ -8,6 +8,18 @@ struct profile_shipped {
     const char *name;
     const char *text; /* the file as it is, NUL-terminated */
     size_t len;
+
+    /*
+     * What it and all that it extends say, base first, so that a start reads no JSON: records of
+     * NUL-terminated fields, ended by an empty key.
+     *
+     *     key place "=" text         a single value
+     *     key place "["              a list or map is there
+     *     key place "+" text         one entry of a list
+     *     key place ":" name text    one entry of a map
+     *     key place "0"              nothing
+     */
+    const char *settings;
 };
 
 /* Sorted by name. */

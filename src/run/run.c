@@ -508,10 +508,14 @@ static int dispatch(struct hutch_run *run, enum run_tag tag, struct hutch_error 
         r = relay_step(&run->input);
         break;
     case TAG_STDOUT:
-        r = relay_step(&run->output[0]);
-        break;
     case TAG_STDERR:
-        r = relay_step(&run->output[1]);
+        /* A command may be quicker than the word that it has started; that word comes first. */
+        if (run->on_event && run->state == RUN_SETTING_UP) {
+            r = on_events(run, err);
+            if (r < 0 || run->state == RUN_SETTING_UP)
+                return r;
+        }
+        r = relay_step(&run->output[tag == TAG_STDOUT ? 0 : 1]);
         break;
     }
     return r < 0 ? err_sys(err, r, "run", "cannot relay the command's streams") : 0;

@@ -65,8 +65,13 @@ static int hold_namespace(void *arg)
     const int *pipe_fds = arg;
     char byte;
 
-    close(pipe_fds[1]);
-    while (read(pipe_fds[0], &byte, 1) < 0 && errno == EINTR)
+    /*
+     * Nothing but the pipe's read end: another thread's child would wait for ever for the end of a
+     * pipe of which we hold a copy, and we for it.
+     */
+    if (dup2(pipe_fds[0], 0) < 0 || sys_close_from(1) < 0)
+        _exit(1);
+    while (read(0, &byte, 1) < 0 && errno == EINTR)
         ;
     _exit(0);
 }

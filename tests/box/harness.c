@@ -206,13 +206,14 @@ void box_file(const char *path, const char *text)
     int fd = open(in_scratch(path), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 
     REQUIRE(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+    REQUIRE(fchmod(fd, 0666) == 0);
     close(fd);
     box_expect(path);
 }
 
 void box_dir(const char *path)
 {
-    REQUIRE(mkdir(in_scratch(path), 0755) == 0);
+    REQUIRE(mkdir(in_scratch(path), 0755) == 0 && chmod(in_scratch(path), 0777) == 0);
     box_expect(path);
 }
 

@@ -70,7 +70,10 @@ char *box_read(const char *path);
 
 /* ---- The host's files. Paths are relative to the scratch directory. ---- */
 
-/* Make a file or directory, and expect it to be there at the end. */
+/*
+ * Make a file or directory, and expect it to be there at the end. Anybody may write to it: when a
+ * sandbox cannot, then not because of its mode.
+ */
 void box_file(const char *path, const char *text);
 void box_dir(const char *path);
 void box_symlink(const char *target, const char *path);

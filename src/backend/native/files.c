@@ -78,17 +78,20 @@ static int new_tmpfs(const struct plan_mount *mount)
 {
     char mode[24];
     char size[24];
-    struct sys_mount_option options[3] = {{"mode", number_text(mount->mode, 8, mode)}};
+    struct sys_mount_option options[3] = {{NULL, NULL}};
+    size_t count = 0;
 
+    if (mount->mode != 01777) /* the kernel's default */
+        options[count++] = (struct sys_mount_option){"mode", number_text(mount->mode, 8, mode)};
     if (mount->size_bytes)
-        options[1] = (struct sys_mount_option){"size", number_text(mount->size_bytes, 10, size)};
+        options[count++] =
+            (struct sys_mount_option){"size", number_text(mount->size_bytes, 10, size)};
     return sys_mount_new("tmpfs", options, init_mount_flags(mount));
 }
 
 static int new_devpts(const struct plan_mount *mount)
 {
-    static const struct sys_mount_option options[] = {
-        {"mode", "0620"}, {"ptmxmode", "0666"}, {NULL, NULL}};
+    static const struct sys_mount_option options[] = {{"ptmxmode", "0666"}, {NULL, NULL}};
 
     return sys_mount_new("devpts", options, init_mount_flags(mount));
 }
@@ -206,6 +209,21 @@ static int make_directory(int parent, const char *name, const struct plan_mount 
     return there < 0 ? there : 0;
 }
 
+static int make_file(int parent, const char *name, const struct plan_mount *mount)
+{
+    if (!mount->content) {
+        int r = ret_errno(mknodat(parent, name, S_IFREG | 0444, 0));
+        return r == -EEXIST && mount->on_host ? 0 : r;
+    }
+    fd_auto int fd =
+        ret_errno(openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444));
+    if (fd < 0)
+        return fd;
+    ssize_t len = (ssize_t)strlen(mount->content);
+    ssize_t done = write(fd, mount->content, (size_t)len);
+    return done < 0 ? -errno : done == len ? 0 : -ENOSPC;
+}
+
 static int make_node(struct builder *b, const struct plan_mount *mount)
 {
     const char *name;
@@ -217,8 +235,7 @@ static int make_node(struct builder *b, const struct plan_mount *mount)
         return make_directory(b->parent, name, mount);
     if (mount->kind == MOUNT_LINK)
         return ret_errno(symlinkat(mount->source, b->parent, name));
-    r = ret_errno(mknodat(b->parent, name, S_IFREG | 0444, 0));
-    return r == -EEXIST && mount->on_host ? 0 : r;
+    return make_file(b->parent, name, mount);
 }
 
 static int seal(struct builder *b, const struct plan_mount *mount)

@@ -59,6 +59,8 @@ struct init {
         bool last;
     } runs[RUNS_MAX];
     char *stack; /* for the child between fork and exec */
+
+    /* Last, and never cleared: every page of it that is touched costs a fault. */
     union {
         struct proto_request request;
         char bytes[sizeof(struct proto_request) + PROTO_TEXT_INLINE];
@@ -446,8 +448,12 @@ static _Noreturn void serve(struct init *init)
 
 _Noreturn void init_main(const struct init_args *args)
 {
-    struct init init = {.args = args, .plan = args->plan, .sock = args->sock};
+    struct init init;
 
+    memset(&init, 0, offsetof(struct init, in));
+    init.args = args;
+    init.plan = args->plan;
+    init.sock = args->sock;
     init.last_ns = args->started_ns;
     step_done(&init, STEP_CLONE);
     set_up(&init);
