@@ -187,9 +187,20 @@ enum hutch_event_type {
     HUTCH_EVENT_RUN_OUTPUT = 4,
     HUTCH_EVENT_RUN_TIMEOUT = 5,
     HUTCH_EVENT_RUN_EXITED = 6,
+    HUTCH_EVENT_VIOLATION = 7,
 };
 
 struct hutch_result;
+
+/* Something that the command tried and that was refused. Text is printable. */
+struct hutch_violation {
+    const char *kind;    /* "syscall", "socket", "protect" */
+    const char *name;    /* "mount", "connect", "create" */
+    const char *detail;  /* its decisive arguments, or a path */
+    int pid;             /* inside; 0 when not known */
+    const char *command; /* name of the program, may be empty */
+    const char *hint;    /* what the policy would need to say */
+};
 
 /* Something that happened. Borrowed for the callback. */
 struct hutch_event {
@@ -203,6 +214,7 @@ struct hutch_event {
     const char *data;                  /* run.output */
     size_t data_len;                   /* run.output */
     const struct hutch_result *result; /* run.exited */
+    const struct hutch_violation *violation; /* violation */
 };
 
 /* Called from within hutch_run_start(), hutch_run_step() or hutch_run(), on their thread. */
@@ -261,6 +273,9 @@ struct hutch_result {
     double setup_total_ms;
     const char *sandbox;
     uint32_t run;
+    const struct hutch_violation *violations; /* the first 100 or so */
+    size_t violation_count;                   /* how many of them */
+    uint64_t violation_total;                 /* with those that were only counted */
     struct hutch_error error; /* code 0 unless reason is HUTCH_SETUP, or the command's exec failed */
 };
 

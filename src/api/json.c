@@ -2,6 +2,7 @@
 /* Results and events as JSON: the one place that knows their keys. */
 #include "base/json.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -62,9 +63,11 @@ static json_t *enforced_json(const struct hutch_fact *facts)
     json_t *object = json_object();
 
     for (; facts->name; facts++) {
+        bool number = facts->value[0] && !facts->value[strspn(facts->value, "0123456789")];
         json_t *value = str_eq(facts->value, "true")    ? json_true()
                         : str_eq(facts->value, "false") ? json_false()
-                                                        : json_string(facts->value);
+                        : number ? json_integer(strtoll(facts->value, NULL, 10))
+                                 : json_string(facts->value);
         json_object_set_new(object, facts->name, value);
     }
     return object;
@@ -102,6 +105,22 @@ static json_t *error_json(const struct hutch_error *error)
     return object;
 }
 
+static json_t *violation_json(const struct hutch_violation *violation)
+{
+    return json_pack("{s:s, s:s, s:s, s:i, s:s, s:s}", "kind", violation->kind, "name",
+                     violation->name, "detail", violation->detail, "pid", violation->pid,
+                     "command", violation->command, "hint", violation->hint);
+}
+
+static json_t *violations_json(const struct hutch_result *result)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; i < result->violation_count; i++)
+        json_array_append_new(array, violation_json(&result->violations[i]));
+    return array;
+}
+
 static json_t *result_json(const struct hutch_result *result, bool output)
 {
     bool exited = result->signal == 0 && result->exit_code >= 0;
@@ -125,6 +144,10 @@ static json_t *result_json(const struct hutch_result *result, bool output)
         json_object_set_new(object, "output_error", json_string(strerror(result->output_errno)));
     json_object_set_new(object, "duration_ms", milliseconds(result->duration_ms));
     json_object_set_new(object, "usage", usage_json(result));
+    json_object_set_new(object, "violations", violations_json(result));
+    if (result->violation_total > result->violation_count)
+        json_object_set_new(object, "violation_total",
+                            json_integer((json_int_t)result->violation_total));
     json_object_set_new(object, "enforced", enforced_json(result->enforced));
     json_object_set_new(object, "setup_ms", setup_json(result));
     json_object_set_new(object, "sandbox", json_string(result->sandbox));
@@ -159,6 +182,7 @@ static const char *event_name(enum hutch_event_type type)
         [HUTCH_EVENT_RUN_OUTPUT] = "run.output",
         [HUTCH_EVENT_RUN_TIMEOUT] = "run.timeout",
         [HUTCH_EVENT_RUN_EXITED] = "run.exited",
+        [HUTCH_EVENT_VIOLATION] = "violation",
     };
 
     return (size_t)type < ARRAY_LEN(names) && names[type] ? names[type] : "unknown";
@@ -191,6 +215,8 @@ int hutch_event_to_json(const struct hutch_event *event, char **ret, struct hutc
                             json_string(event->stream == 1 ? "stdout" : "stderr"));
         add_stream(object, "data", event->data, event->data_len);
     }
+    if (event->violation)
+        json_object_set_new(object, "violation", violation_json(event->violation));
     if (event->result)
         json_object_set_new(object, "result", result_json(event->result, false));
     return dump(object, ret, err);

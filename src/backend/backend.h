@@ -34,6 +34,18 @@ enum sandbox_event_type {
     SANDBOX_STARTED,     /* the command has been executed; `terminal` when it has one */
     SANDBOX_EXEC_FAILED, /* the command could not be executed: `error`, `exec_errno` */
     SANDBOX_EXITED,      /* the command ended: `exit` */
+    SANDBOX_VIOLATION,   /* something was refused: `violation` */
+};
+
+/* Something that a command tried and that was refused. */
+struct sandbox_violation {
+    const char *kind; /* "syscall", "socket", "protect" */
+    const char *name; /* static: of the call */
+    char detail[160]; /* its decisive arguments, or a path; printable */
+    int pid;          /* inside */
+    char command[16]; /* printable */
+    const char *hint; /* static: what the policy would need to say */
+    bool counted_only;
 };
 
 #define SANDBOX_STEPS_MAX 12
@@ -46,6 +58,7 @@ struct sandbox_event {
     int exec_errno;
     struct sys_exit exit;
     struct hutch_error error;
+    struct sandbox_violation violation;
     struct hutch_step setup[SANDBOX_STEPS_MAX]; /* of the sandbox, ends with a NULL name */
 };
 
@@ -76,8 +89,8 @@ struct backend {
     int (*check)(const struct plan *plan, struct hutch_error *err);
     /* The plan must outlive the sandbox. On success the caller owns *ret (ops->free). */
     int (*start)(const struct plan *plan, struct sandbox **ret, struct hutch_error *err);
-    /* What it enforces of this plan; ends with a NULL name. Strings live as long as the plan. */
-    const struct hutch_fact *(*enforced)(const struct plan *plan);
+    /* What it enforces of this plan; ends with a NULL name. NULL when out of memory. */
+    const struct hutch_fact *(*enforced)(const struct plan *plan, struct arena *arena);
 };
 
 extern const struct backend backend_native;

@@ -90,7 +90,7 @@ static int drive(struct hutch_run *run, struct signals *signals, struct hutch_er
         if (r < 0 && errno == EINTR)
             continue;
         if (r < 0)
-            return err_sys(err, -errno, NULL, "cannot wait for the command");
+            return err_sys(err, -errno, "run", "cannot wait for the command");
 
         int signal;
         while (fds[1].revents && (signal = signals_next(signals)) != 0) {

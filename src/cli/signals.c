@@ -25,7 +25,7 @@ int signals_open(struct signals *signals, struct hutch_error *err)
 
     int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (fd < 0)
-        return err_sys(err, -errno, NULL, "cannot watch for signals");
+        return err_sys(err, -errno, "signals", "cannot watch for signals");
     sigprocmask(SIG_BLOCK, &set, &signals->saved);
     signals->fd = fd;
     return 0;
@@ -42,6 +42,9 @@ void signals_close(struct signals *signals)
 {
     if (signals->fd < 0)
         return;
+    /* What came too late for the command must not end us before its result is printed. */
+    while (signals_next(signals))
+        ;
     fd_close(&signals->fd);
     sigprocmask(SIG_SETMASK, &signals->saved, NULL);
 }

@@ -16,6 +16,8 @@ static int build_files(const struct policy *policy, struct plan *plan, struct pl
     if (r == 0)
         r = plan_pass_layout(policy, &resolver, plan, entries, err);
     if (r == 0)
+        r = plan_pass_sockets(policy, &resolver, plan, entries, err);
+    if (r == 0)
         r = plan_pass_rules(policy, &resolver, plan, entries, err);
     if (r == 0)
         r = plan_pass_parents(plan, entries, err);
@@ -35,6 +37,8 @@ static int build(const struct policy *policy, struct plan *plan, struct hutch_er
 
     if (r == 0)
         r = plan_pass_identity(policy, plan, err);
+    if (r == 0)
+        r = plan_pass_locks(policy, plan, err);
     if (r == 0)
         r = plan_pass_limits(policy, plan, err);
     if (r == 0)

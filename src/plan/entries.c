@@ -17,6 +17,7 @@ static unsigned precedence_of(enum mount_why why)
 {
     switch (why) {
     case WHY_LAYOUT:
+    case WHY_MASK:
     case WHY_DEVICE:
         return 0;
     case WHY_HOME:
@@ -37,6 +38,13 @@ static unsigned precedence_of(enum mount_why why)
     return 0;
 }
 
+bool plan_needs_idmap(const struct plan *plan, const struct stat *st, bool writable)
+{
+    mode_t open_to_all = S_ISDIR(st->st_mode) ? S_IROTH | S_IXOTH : S_IROTH;
+
+    return plan->identity.privileged && (writable || (st->st_mode & open_to_all) != open_to_all);
+}
+
 struct plan_entry *plan_entry_add(struct plan *plan, struct plan_entries *entries,
                                   struct plan_mount mount)
 {
@@ -49,6 +57,8 @@ struct plan_entry *plan_entry_add(struct plan *plan, struct plan_entries *entrie
     entries->items = grown;
     struct plan_entry *entry = &entries->items[entries->count++];
     entry->mount = mount;
+    /* The policy, which the name is from, may be gone before the plan is. */
+    entry->mount.origin = mount.origin ? arena_strdup(&plan->arena, mount.origin) : NULL;
     entry->precedence = precedence_of(mount.why);
     return entry;
 }
@@ -156,15 +166,15 @@ static void open_hidden_parents(struct plan_entries *entries)
 {
     for (size_t i = 0; i < entries->count; i++) {
         struct plan_mount *hide = &entries->items[i].mount;
-        if (hide->kind != MOUNT_MASK || !hide->directory)
+        if ((hide->kind != MOUNT_MASK && hide->kind != MOUNT_EMPTY) || !hide->directory)
             continue;
         for (size_t k = i + 1; k < entries->count; k++) {
             const struct plan_mount *below = &entries->items[k].mount;
             if (!path_is_within(below->target, hide->target))
                 break;
             if (below->kind == MOUNT_BIND || below->kind == MOUNT_TMPFS) {
+                hide->mode = hide->kind == MOUNT_MASK ? 0111 : 0755;
                 hide->kind = MOUNT_TMPFS;
-                hide->mode = 0111;
                 break;
             }
         }
@@ -208,6 +218,8 @@ static const struct plan_mount *place_of(const struct plan_entries *above,
  * A pin keeps a directory of a writable place where it is, and is as writable as that place. When
  * another rule hides or protects the place, a pin would open it again; nothing can be moved there,
  * so it is not needed either. What is hidden already needs no hiding, and is not there to be hidden.
+ * Files and links of the layout's own (/etc/passwd) are not made in a directory of the host that was
+ * granted in their place.
  */
 static bool is_idle(const struct plan_entries *above, const struct plan_mount *mount)
 {
@@ -215,7 +227,9 @@ static bool is_idle(const struct plan_entries *above, const struct plan_mount *m
 
     if (mount->why == WHY_PIN)
         return !place || !place->writable;
-    return mount->kind == MOUNT_MASK && place && place->kind == MOUNT_MASK;
+    if (mount->kind == MOUNT_MASK)
+        return place && place->kind == MOUNT_MASK;
+    return is_node(mount) && place && place->kind != MOUNT_TMPFS;
 }
 
 static void drop_idle(struct plan_entries *entries)

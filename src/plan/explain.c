@@ -17,7 +17,7 @@
 const char *plan_why_name(enum mount_why why)
 {
     static const char *const names[] = {
-        [WHY_LAYOUT] = "layout", [WHY_DEVICE] = "device",       [WHY_WORKSPACE] = "workspace",
+        [WHY_LAYOUT] = "layout", [WHY_DEVICE] = "device", [WHY_MASK] = "masked",       [WHY_WORKSPACE] = "workspace",
         [WHY_REPO] = "repo",     [WHY_HOME] = "home",           [WHY_READ] = "read",
         [WHY_WRITE] = "write",   [WHY_PIN] = "pinned",          [WHY_PROTECT] = "protect",
         [WHY_HIDE] = "hide",
@@ -30,7 +30,7 @@ const char *plan_kind_name(enum mount_kind kind)
 {
     static const char *const names[] = {
         [MOUNT_BIND] = "bind", [MOUNT_TMPFS] = "tmpfs", [MOUNT_PROC] = "proc",
-        [MOUNT_DEVPTS] = "devpts", [MOUNT_MASK] = "mask", [MOUNT_DIR] = "directory",
+        [MOUNT_DEVPTS] = "devpts", [MOUNT_MASK] = "mask", [MOUNT_EMPTY] = "empty", [MOUNT_DIR] = "directory",
         [MOUNT_FILE] = "file", [MOUNT_LINK] = "link", [MOUNT_SEAL] = "seal",
     };
 
@@ -70,6 +70,8 @@ static const char *access_word(const struct plan_mount *mount)
     switch (mount->kind) {
     case MOUNT_MASK:
         return "hidden";
+    case MOUNT_EMPTY:
+        return "empty";
     case MOUNT_LINK:
         return "link";
     case MOUNT_DIR:
@@ -88,7 +90,8 @@ static const char *access_word(const struct plan_mount *mount)
 static bool is_detail(const struct plan_mount *mount)
 {
     return mount->kind == MOUNT_SEAL || mount->kind == MOUNT_FILE ||
-           (mount->kind == MOUNT_DIR && !mount->on_host) || mount->why == WHY_DEVICE;
+           (mount->kind == MOUNT_DIR && !mount->on_host) || mount->why == WHY_DEVICE ||
+           mount->why == WHY_MASK;
 }
 
 static void put_files(struct buf *out, const struct plan *plan)
@@ -115,6 +118,30 @@ static void put_files(struct buf *out, const struct plan *plan)
         buf_puts(out, "\n");
     }
     buf_puts(out, "  own        /dev with null zero full random urandom tty pts ptmx shm\n");
+}
+
+static void put_locks(struct buf *out, const struct plan *plan)
+{
+    buf_puts(out, "syscalls     filter ");
+    put(out, plan->filter_name);
+    buf_puts(out, "\n");
+    if (plan->landlock_abi > 0)
+        buf_printf(out, "landlock     version %d\n", plan->landlock_abi);
+    else
+        buf_puts(out, "landlock     not on this kernel\n");
+    buf_printf(out, "unix sockets %s\n", plan->unix_filter ? "none" : "the sandbox's own");
+    for (size_t i = 0; i < plan->socket_count; i++) {
+        buf_puts(out, "  connect    ");
+        put(out, plan->sockets[i].path);
+        buf_puts(out, "\n");
+    }
+    for (size_t i = 0; i < plan->watch_count; i++) {
+        buf_puts(out, i == 0 ? "watched      " : "             ");
+        put(out, plan->watches[i].directory);
+        buf_puts(out, "/");
+        put(out, plan->watches[i].rest);
+        buf_puts(out, "\n");
+    }
 }
 
 static void put_limits(struct buf *out, const struct plan_limits *limits)
@@ -155,6 +182,7 @@ int plan_explain_text(const struct plan *plan, const struct plan_command *comman
                plan->hostname);
     buf_printf(&out, "network      %s\n",
                plan->net == NET_HOST ? "the host's" : "none but its own loopback");
+    put_locks(&out, plan);
     put_limits(&out, &plan->limits);
     put_files(&out, plan);
     buf_puts(&out, "environment\n");

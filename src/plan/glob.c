@@ -86,6 +86,14 @@ static int walk_directory(struct walk *walk, int dir, const char *prefix, const 
     return r;
 }
 
+/* "**" after "**" says nothing new, and would multiply the ways to walk. */
+static const char *skip_stars(const char *pattern)
+{
+    while (str_starts(pattern, "**") && (pattern[2] == '/' || pattern[2] == '\0'))
+        pattern += 2 + strspn(pattern + 2, "/");
+    return pattern;
+}
+
 static int walk_pattern(struct walk *walk, int dir, const char *prefix, const char *pattern,
                         int depth, struct hutch_error *err)
 {
@@ -103,8 +111,10 @@ static int walk_pattern(struct walk *walk, int dir, const char *prefix, const ch
                        DEPTH_MAX);
 
     int r = 0;
-    if (str_eq(component, "**"))
+    if (str_eq(component, "**")) {
+        rest = skip_stars(rest);
         r = *rest ? walk_pattern(walk, dir, prefix, rest, depth + 1, err) : 0;
+    }
     return r < 0 ? r : walk_directory(walk, dir, prefix, component, rest, depth, err);
 }
 

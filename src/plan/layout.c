@@ -61,11 +61,28 @@ static const char *const etc_network_files[] = {
     "/etc/resolv.conf",     "/etc/services",        "/etc/ssl",
 };
 
+/*
+ * What /proc and /sys tell about the host's hardware, kernel and keys. Not every host has all, and
+ * what is for root alone is closed to the sandbox's id anyway.
+ */
+static const char *const masked[] = {
+    "/proc/acpi",  "/proc/asound",        "/proc/interrupts", "/proc/kcore",
+    "/proc/keys",  "/proc/latency_stats", "/proc/sched_debug", "/proc/scsi",
+    "/proc/timer_list", "/proc/timer_stats",
+};
+
+static const char *const masked_sys[] = {
+    "/sys/devices/virtual/powercap", "/sys/firmware",        "/sys/fs/bpf",
+    "/sys/kernel/debug",             "/sys/kernel/security", "/sys/kernel/tracing",
+};
+
 struct layout {
     const struct policy *policy;
     struct resolver *resolver;
     struct plan *plan;
     struct plan_entries *entries;
+    int error; /* sticky: the first failure to look at something of the host */
+    const char *error_path;
 };
 
 static void add(struct layout *layout, struct plan_mount mount)
@@ -84,7 +101,7 @@ static void add_open(struct layout *layout, struct plan_mount mount, const struc
     mount.dev = found->st.st_dev;
     mount.ino = found->st.st_ino;
     mount.directory = true;
-    mount.idmap = layout->plan->identity.privileged;
+    mount.idmap = plan_needs_idmap(layout->plan, &found->st, mount.writable);
     mount.owner_uid = found->st.st_uid;
     mount.owner_gid = found->st.st_gid;
     plan_entry_add(layout->plan, layout->entries, mount);
@@ -132,10 +149,40 @@ static void add_devices(struct layout *layout)
                                     .writable = true});
 }
 
+/*
+ * Whether something of the host is there for a sandbox to see, after a look at it that set errno
+ * unless it `went_well`. No failure but absence may pass for absence: what must be covered would not.
+ */
+static bool is_there(struct layout *layout, const char *path, bool went_well)
+{
+    if (!went_well && errno != ENOENT && errno != ENOTDIR && errno != EACCES && !layout->error) {
+        layout->error = -errno;
+        layout->error_path = path;
+    }
+    return went_well;
+}
+
+static void add_masks(struct layout *layout, const char *const *paths, size_t count)
+{
+    struct stat st;
+
+    for (size_t i = 0; i < count; i++)
+        if (is_there(layout, paths[i], lstat(paths[i], &st) == 0))
+            add(layout, (struct plan_mount){.kind = MOUNT_MASK,
+                                            .why = WHY_MASK,
+                                            .target = paths[i],
+                                            .directory = S_ISDIR(st.st_mode)});
+}
+
 /* What every layout has of its own. */
 static void add_kernel_dirs(struct layout *layout)
 {
-    add(layout, (struct plan_mount){.kind = MOUNT_PROC, .target = "/proc", .writable = true});
+    /* Read-only: what can be written there concerns the host, or weakens the writer. */
+    add(layout, (struct plan_mount){.kind = MOUNT_PROC,
+                                    .target = "/proc",
+                                    .source = layout->plan->strict ? "pid" : NULL});
+    if (!layout->plan->strict)
+        add_masks(layout, masked, ARRAY_LEN(masked));
     add_devices(layout);
     add_tmpfs(layout, "/tmp", 01777, true);
 }
@@ -150,10 +197,10 @@ static void add_system(struct layout *layout, const char *path, bool links)
     char text[PATH_MAX];
     struct stat st;
 
-    if (lstat(path, &st) < 0)
+    if (!is_there(layout, path, lstat(path, &st) == 0))
         return; /* not every host has everything */
     if (S_ISLNK(st.st_mode)) {
-        if (!realpath(path, text) || stat(text, &st) < 0)
+        if (!is_there(layout, path, realpath(path, text) && stat(text, &st) == 0))
             return;
         mount.kind = links && str_starts(text, "/usr/") ? MOUNT_LINK : MOUNT_BIND;
         mount.source = arena_strdup(&layout->plan->arena, text);
@@ -297,6 +344,37 @@ static int add_home(struct layout *layout, struct hutch_error *err)
     return 0;
 }
 
+/*
+ * /run is where the sockets of the host's services are. What else is there that programs miss: the
+ * resolver's configuration, and on some hosts the system itself.
+ */
+static void add_run(struct layout *layout)
+{
+    struct plan *plan = layout->plan;
+    char path[PATH_MAX];
+    char system[PATH_MAX];
+    struct stat st;
+
+    if (!is_there(layout, "/run", lstat("/run", &st) == 0) || !S_ISDIR(st.st_mode))
+        return;
+    ssize_t len = readlink("/run/current-system", system, sizeof system);
+    is_there(layout, "/run/current-system", len >= 0 || errno == EINVAL);
+    bool resolver = plan->net == NET_HOST && realpath("/etc/resolv.conf", path) &&
+                    str_starts(path, "/run/");
+    if (len <= 0 && !resolver) {
+        add(layout, (struct plan_mount){.kind = MOUNT_EMPTY, .target = "/run", .directory = true});
+        return;
+    }
+    add_tmpfs(layout, "/run", 0755, false);
+    if (resolver)
+        add_system(layout, arena_strdup(&plan->arena, path), false);
+    if (len > 0)
+        add(layout,
+            (struct plan_mount){.kind = MOUNT_LINK,
+                                .target = "/run/current-system",
+                                .source = arena_strndup(&plan->arena, system, (size_t)len)});
+}
+
 static int layout_host(struct layout *layout, struct hutch_error *err)
 {
     add(layout, (struct plan_mount){.kind = MOUNT_BIND,
@@ -305,6 +383,8 @@ static int layout_host(struct layout *layout, struct hutch_error *err)
                                     .directory = true,
                                     .recursive = true});
     add_kernel_dirs(layout);
+    add_masks(layout, masked_sys, ARRAY_LEN(masked_sys));
+    add_run(layout);
     int r = add_home(layout, err);
     if (r == 0)
         r = add_workspace(layout, NULL, "/tmp/workspace", err);
@@ -342,7 +422,6 @@ int plan_pass_layout(const struct policy *policy, struct resolver *resolver, str
     int r = 0;
 
     plan->layout = (enum policy_layout)policy->values[POLICY_LAYOUT].number;
-    plan->net = (enum policy_net)policy->values[POLICY_NET].number;
     switch (plan->layout) {
     case LAYOUT_HOST:
         r = layout_host(&layout, err);
@@ -356,5 +435,8 @@ int plan_pass_layout(const struct policy *policy, struct resolver *resolver, str
     }
     if (r == 0 && arena_failed(&plan->arena))
         r = err_oom(err);
+    if (r == 0 && layout.error)
+        r = err_sys(err, layout.error, layout.error_path, "cannot look at '%s'",
+                    layout.error_path);
     return r;
 }

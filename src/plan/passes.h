@@ -8,11 +8,14 @@
 #include "plan/plan.h"
 #include "plan/resolve.h"
 
-/* Refuse every setting that nothing enforces yet, and every `require` that would not hold. */
+/* Refuse every setting that nothing enforces yet. */
 int plan_pass_support(const struct policy *policy, struct hutch_error *err);
 
 int plan_pass_identity(const struct policy *policy, struct plan *plan, struct hutch_error *err);
 int plan_pass_limits(const struct policy *policy, struct plan *plan, struct hutch_error *err);
+
+/* Filters and Landlock; refuses every `require` that would not hold. */
+int plan_pass_locks(const struct policy *policy, struct plan *plan, struct hutch_error *err);
 
 /* What is to be at one path inside, before the steps that get it there are known. */
 struct plan_entry {
@@ -34,6 +37,10 @@ int plan_pass_layout(const struct policy *policy, struct resolver *resolver, str
 int plan_pass_rules(const struct policy *policy, struct resolver *resolver, struct plan *plan,
                     struct plan_entries *entries, struct hutch_error *err);
 
+/* Unix sockets of the host that may be connected to. */
+int plan_pass_sockets(const struct policy *policy, struct resolver *resolver, struct plan *plan,
+                      struct plan_entries *entries, struct hutch_error *err);
+
 /* For a root caller: make the way to each granted path passable for the sandbox's own id. */
 int plan_pass_parents(struct plan *plan, struct plan_entries *entries, struct hutch_error *err);
 
@@ -50,6 +57,13 @@ int plan_pass_environment(const struct policy *policy, struct plan *plan,
  */
 struct plan_entry *plan_entry_add(struct plan *plan, struct plan_entries *entries,
                                   struct plan_mount mount);
+
+/*
+ * Whether a root caller's grant must be shown through an id map: to be written to, or because it is
+ * closed to others. Not where everybody may read: there the map would open what is for root alone,
+ * such as /etc/shadow in a readable /etc.
+ */
+bool plan_needs_idmap(const struct plan *plan, const struct stat *st, bool writable);
 
 /* The entry that decides what is at `path`: the one with the longest target at or above it. */
 const struct plan_entry *plan_entry_covering(const struct plan_entries *entries, const char *path);

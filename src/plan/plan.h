@@ -26,6 +26,7 @@ enum mount_kind {
     MOUNT_PROC,   /* the sandbox's own /proc */
     MOUNT_DEVPTS, /* the sandbox's own terminals */
     MOUNT_MASK,   /* an empty, unreadable file or directory over `target` */
+    MOUNT_EMPTY,  /* an empty directory over `target` */
     MOUNT_DIR,    /* make a directory */
     MOUNT_FILE,   /* make a file: empty to mount on, or with `content` */
     MOUNT_LINK,   /* make a symbolic link with the text `source` */
@@ -35,6 +36,7 @@ enum mount_kind {
 /* Why a step is there: what `hutch explain` calls it. */
 enum mount_why {
     WHY_LAYOUT,
+    WHY_MASK, /* of /proc and /sys, as container engines do */
     WHY_DEVICE,
     WHY_WORKSPACE,
     WHY_REPO,
@@ -68,6 +70,24 @@ struct plan_mount {
     uint64_t size_bytes; /* tmpfs: 0 leaves the kernel's default, half of the memory */
 };
 
+struct filter; /* filter/filter.h */
+
+/* A unix socket of the host that may be connected to. */
+struct plan_socket {
+    const char *path; /* canonical, the same inside */
+    dev_t dev;
+    ino_t ino;
+};
+
+/*
+ * A protected path that does not exist. The kernel has no way to refuse its creation, so init
+ * watches for it, undoes it and tells.
+ */
+struct plan_watch {
+    const char *directory; /* inside: the deepest one that exists */
+    const char *rest;      /* what would have to be created in it: "hooks", ".git/hooks" */
+};
+
 struct plan_limits {
     uint64_t timeout_ms; /* each may be NUM_NO_LIMIT */
     uint64_t output_bytes;
@@ -96,6 +116,19 @@ struct plan {
     struct plan_mount *mounts;
     size_t mount_count;
     size_t mount_cap;
+    struct plan_socket *sockets;
+    size_t socket_count;
+    size_t socket_cap;
+    struct plan_watch *watches;
+    size_t watch_count;
+    size_t watch_cap;
+    int landlock_abi;                   /* 0: this kernel has none */
+    bool strict;                        /* the strict filter, and nothing but processes in /proc */
+    const char *filter_name;            /* "default", "strict" or a file */
+    const struct filter *filter;        /* of every command */
+    const struct filter *init_filter;   /* of PID 1, and so of everything */
+    const struct filter *user_filter;   /* from a file, on top; NULL: none */
+    const struct filter *unix_filter;   /* no unix sockets at all, on top; NULL: not asked for */
     char id[17]; /* of the sandbox */
 };
 

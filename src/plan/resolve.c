@@ -44,7 +44,7 @@ int resolver_init(struct resolver *resolver, struct arena *arena, struct hutch_e
     *resolver = (struct resolver){.arena = arena, .workspace_fd = -1};
     resolver->cwd_fd = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (resolver->cwd_fd < 0)
-        return err_sys(err, -errno, NULL, "cannot open the current directory");
+        return err_sys(err, -errno, "cwd", "cannot open the current directory");
     resolver->home = resolve_home(arena);
     return 0;
 }
@@ -189,6 +189,26 @@ int resolve_path(const struct resolver *resolver, const struct policy_item *item
                        str_printable(item->text, shown, sizeof shown));
     }
     *ret = found;
+    return 0;
+}
+
+int resolve_start(struct resolver *resolver, const struct policy_item *item, const char **ret_start,
+                  const char **ret_rest, struct hutch_error *err)
+{
+    const char **name = item->from_flag ? &resolver->cwd_name : &resolver->workspace_name;
+    const char *text;
+    int base;
+    int r = start_of(resolver, item, &base, &text, err);
+
+    if (r == 0 && text[0] != '/' && !*name) {
+        r = canonical_name(resolver->arena, base, name);
+        if (r < 0)
+            r = err_sys(err, r, item->origin, "cannot look at the current directory");
+    }
+    if (r < 0)
+        return r;
+    *ret_start = text[0] == '/' ? "/" : *name;
+    *ret_rest = text;
     return 0;
 }
 

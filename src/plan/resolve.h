@@ -17,8 +17,10 @@
 struct resolver {
     struct arena *arena;
     const char *home;    /* what ~ stands for; NULL when the caller has none */
-    int cwd_fd;          /* relative paths of flags, workspace and repo start here */
-    int workspace_fd;    /* relative paths of documents start here; -1: in memory, none is possible */
+    int cwd_fd;       /* relative paths of flags, workspace and repo start here */
+    int workspace_fd; /* relative paths of documents start here; -1: in memory, none is possible */
+    const char *cwd_name;       /* canonical; NULL until it was needed */
+    const char *workspace_name; /* canonical; NULL until it was needed */
 };
 
 struct resolved {
@@ -52,6 +54,23 @@ int resolve_existing(const struct resolver *resolver, const struct policy_item *
 /* Where a missing path would be: the deepest directory that exists, canonical, plus the rest. */
 int resolve_missing(const struct resolver *resolver, const struct policy_item *item,
                     const char **ret, struct hutch_error *err);
+
+/*
+ * Where a path starts, canonical, and what is left of it, as written: links and ".." are still in
+ * it. "/" for an absolute one.
+ */
+int resolve_start(struct resolver *resolver, const struct policy_item *item, const char **ret_start,
+                  const char **ret_rest, struct hutch_error *err);
+
+/*
+ * Walk a path and call fn for every symbolic link on the way, by its canonical name; a negative
+ * return stops. Ends at the deepest directory that exists: *ret_rest is what is left then, empty
+ * when the path is that directory.
+ */
+typedef int resolve_link_fn(void *arg, const char *path, struct hutch_error *err);
+int resolve_walk(struct resolver *resolver, const struct policy_item *item,
+                 resolve_link_fn *fn, void *arg, const char **ret_directory, const char **ret_rest,
+                 struct hutch_error *err);
 
 /*
  * Resolve a pattern with *, ?, [ or **: calls fn for each match, at most RESOLVE_MATCHES_MAX, in no

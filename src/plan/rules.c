@@ -48,7 +48,7 @@ static int add_bind(struct rules *rules, const char *target, struct resolved *fo
         .directory = S_ISDIR(found->st.st_mode),
         .writable = writable,
         .recursive = true,
-        .idmap = rules->plan->identity.privileged,
+        .idmap = plan_needs_idmap(rules->plan, &found->st, writable),
         .owner_uid = found->st.st_uid,
         .owner_gid = found->st.st_gid,
     };
@@ -147,7 +147,7 @@ static bool could_be_created(const struct rules *rules, const char *path)
 /* One place of a protected path, seen through `cover`. */
 static int protect_place(struct rules *rules, const struct policy_item *item,
                          const struct resolved *found, const char *target,
-                         const struct plan_mount *cover, struct hutch_error *err)
+                         const struct plan_mount *cover, bool link, struct hutch_error *err)
 {
     char shown[256];
     struct resolved own = *found;
@@ -162,41 +162,138 @@ static int protect_place(struct rules *rules, const struct policy_item *item,
     own.fd = fcntl(found->fd, F_DUPFD_CLOEXEC, 3);
     if (own.fd < 0)
         return err_sys(err, -errno, item->origin, "cannot keep '%s' open", shown);
-    add_bind(rules, target, &own, WHY_PROTECT, item->origin, false);
+    add_bind(rules, target, &own, link ? WHY_PIN : WHY_PROTECT, item->origin, link);
     return 0;
 }
 
-static int add_protect(struct rules *rules, const struct policy_item *item, struct resolved *found,
-                       struct hutch_error *err)
+/* Every writable place of an existing path is mounted on itself. */
+static int guard_places(struct rules *rules, const struct policy_item *item,
+                        const struct resolved *found, bool link, struct hutch_error *err)
 {
-    char shown[256];
-
-    str_printable(item->text, shown, sizeof shown);
-    if (!found->exists) {
-        const char *missing;
-        int r = resolve_missing(rules->resolver, item, &missing, err);
-        if (r < 0 || !could_be_created(rules, missing))
-            return r;
-        return err_set(err, HUTCH_EUNSUPPORTED, item->origin,
-                       "protecting a path that does not exist ('%s') is not enforced yet: "
-                       "create it first",
-                       shown);
-    }
-    if (found->through_link &&
-        (could_be_created(rules, found->path) || could_be_created(rules, found->written)))
-        return err_set(err, HUTCH_EUNSUPPORTED, item->origin,
-                       "protecting '%s' through a symbolic link is not enforced yet: name '%s'",
-                       shown, found->path);
-
     const char *target;
-    int r = 0;
     size_t end = rules->entries->count;
+    int r = 0;
+
     for (size_t at = 0; r == 0 && (target = next_place(rules, found->path, &at, end));) {
         const struct plan_mount cover = rules->entries->items[at - 1].mount;
         if (cover.writable)
-            r = protect_place(rules, item, found, target, &cover, err);
+            r = protect_place(rules, item, found, target, &cover, link, err);
     }
     return r;
+}
+
+struct protected_item {
+    struct rules *rules;
+    const struct policy_item *item;
+};
+
+/*
+ * A link on the way to a protected path is as good as the path: it must stay what it is. Mounted on
+ * itself, it can still be followed, and neither removed nor replaced.
+ */
+static int guard_link(void *arg, const char *path, struct hutch_error *err)
+{
+    const struct protected_item *protected = arg;
+    struct resolved link = {.exists = true, .path = path};
+
+    link.fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (link.fd < 0 || fstat(link.fd, &link.st) < 0) {
+        int r = -errno;
+        fd_close(&link.fd);
+        return err_sys(err, r, protected->item->origin, "cannot look at '%s'", path);
+    }
+    int r = guard_places(protected->rules, protected->item, &link, true, err);
+    fd_close(&link.fd);
+    return r;
+}
+
+static int guard_existing(struct rules *rules, const struct policy_item *item, const char *path,
+                          struct hutch_error *err)
+{
+    struct policy_item self = {.text = path, .origin = item->origin, .from_flag = true};
+    struct resolved found;
+    int r = resolve_path(rules->resolver, &self, &found, err);
+
+    if (r < 0)
+        return r;
+    if (found.exists)
+        r = guard_places(rules, item, &found, false, err);
+    fd_close(&found.fd);
+    return r;
+}
+
+/* A path that does not exist: its parents are pinned, and init watches for it to appear. */
+static int watch_missing(struct rules *rules, const struct policy_item *item, const char *directory,
+                         const char *rest, struct hutch_error *err)
+{
+    struct arena *arena = &rules->plan->arena;
+    const char *path = path_normalize(arena, directory, rest);
+    const char *target;
+    size_t end = rules->entries->count;
+
+    for (size_t at = 0; path && (target = next_place(rules, path, &at, end));) {
+        const struct plan_mount cover = rules->entries->items[at - 1].mount;
+        size_t dir_len = strlen(target) - strlen(path) + strlen(directory);
+        if (!cover.writable)
+            continue;
+        int r = pin_parents(rules, item, target, &cover, err);
+        struct plan *plan = rules->plan;
+        void *grown = arena_grow(arena, plan->watches, plan->watch_count, &plan->watch_cap,
+                                 sizeof *plan->watches);
+        if (r < 0 || !grown)
+            return r < 0 ? r : err_oom(err);
+        plan->watches = grown;
+        plan->watches[plan->watch_count++] = (struct plan_watch){
+            .directory = dir_len ? arena_strndup(arena, target, dir_len) : "/",
+            .rest = target + dir_len + strspn(target + dir_len, "/"),
+        };
+    }
+    return path && !arena_failed(arena) ? 0 : err_oom(err);
+}
+
+/*
+ * A path that the caller's rights do not reach is out of the sandbox's reach too, unless it is in a
+ * place where the sandbox can change those rights.
+ */
+static int add_denied(struct rules *rules, const struct policy_item *item, struct hutch_error *err)
+{
+    const char *path;
+    char shown[256];
+    int r = resolve_missing(rules->resolver, item, &path, err);
+
+    if (r < 0 || !could_be_created(rules, path))
+        return r;
+    return err_sys(err, -EACCES, item->origin, "cannot look at '%s'",
+                   str_printable(item->text, shown, sizeof shown));
+}
+
+/*
+ * Walked first, not resolved: most protected paths of a profile do not exist, and a walk that ends
+ * early is all it takes to know where they would be.
+ */
+static int add_protect(struct rules *rules, const struct policy_item *item, struct hutch_error *err)
+{
+    struct protected_item protected = {.rules = rules, .item = item};
+    const char *directory;
+    const char *rest;
+    struct stat st;
+
+    int r = resolve_walk(rules->resolver, item, guard_link, &protected, &directory, &rest, err);
+    if (r < 0)
+        return r;
+    const char *next = arena_printf(&rules->plan->arena, "%s%s%.*s",
+                                    str_eq(directory, "/") ? "" : directory, *rest ? "/" : "",
+                                    (int)strcspn(rest, "/"), rest);
+    if (!next)
+        return err_oom(err);
+    /* The path itself, or something in its way: either is guarded against change. */
+    if (lstat(*next ? next : "/", &st) == 0)
+        return guard_existing(rules, item, *next ? next : "/", err);
+    if (errno == EACCES)
+        return add_denied(rules, item, err);
+    if (errno != ENOENT && errno != ENOTDIR)
+        return err_sys(err, -errno, item->origin, "cannot look at '%s'", next);
+    return watch_missing(rules, item, directory, rest, err);
 }
 
 static int add_hide(struct rules *rules, const struct policy_item *item, struct resolved *found,
@@ -225,35 +322,17 @@ static int add_hide(struct rules *rules, const struct policy_item *item, struct 
     return 0;
 }
 
-/*
- * A path that the caller's rights do not reach is out of the sandbox's reach too, unless it is in a
- * place where the sandbox can change those rights.
- */
-static int add_denied(struct rules *rules, const struct policy_item *item, struct hutch_error *err)
-{
-    const char *path;
-    char shown[256];
-    int r = resolve_missing(rules->resolver, item, &path, err);
-
-    if (r < 0 || !could_be_created(rules, path))
-        return r;
-    return err_sys(err, -EACCES, item->origin, "cannot look at '%s'",
-                   str_printable(item->text, shown, sizeof shown));
-}
-
 /* hide and protect: what is not there is fine. */
 static int add_guarded(struct rules *rules, const struct policy_item *item, struct hutch_error *err)
 {
     struct resolved found;
+
+    if (rules->why == WHY_PROTECT)
+        return add_protect(rules, item, err);
     int r = resolve_path(rules->resolver, item, &found, err);
     if (r < 0)
         return r;
-    if (found.denied)
-        r = add_denied(rules, item, err);
-    else if (rules->why == WHY_HIDE)
-        r = add_hide(rules, item, &found, err);
-    else
-        r = add_protect(rules, item, &found, err);
+    r = found.denied ? add_denied(rules, item, err) : add_hide(rules, item, &found, err);
     fd_close(&found.fd);
     return r;
 }

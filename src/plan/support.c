@@ -62,40 +62,17 @@ static int check_network(const struct policy *policy, struct hutch_error *err)
 {
     const struct policy_value *net = &policy->values[POLICY_NET];
     const struct policy_value *allow = &policy->values[POLICY_NET_ALLOW];
-    const struct policy_value *local = &policy->values[POLICY_NET_UNIX];
 
     if (net->set && net->number == NET_ALLOW)
         return refuse(net, err, "network mode 'allow'", "use 'none' or 'host'");
     if (allow->count > 0)
         return err_set(err, HUTCH_EUNSUPPORTED, allow->items[0].origin,
                        "a list of allowed hosts is not enforced yet: use network 'none' or 'host'");
-    if (local->set)
-        return refuse(local, err, "a rule for unix sockets", "leave it out");
-    return 0;
-}
-
-/* Each requirement must be one that the native backend meets with this policy. */
-static int check_require(const struct policy *policy, struct hutch_error *err)
-{
-    static const char *const always[] = {"userns", "mountns", "pidns", "ipcns", "utsns", "cgroupns"};
-    const struct policy_value *require = &policy->values[POLICY_REQUIRE];
-    bool own_network = policy->values[POLICY_NET].number == NET_NONE;
-
-    for (size_t i = 0; i < require->count; i++) {
-        const char *want = require->items[i].text;
-        bool met = own_network && str_eq(want, "netns");
-        for (size_t k = 0; k < ARRAY_LEN(always); k++)
-            met = met || str_eq(want, always[k]);
-        if (!met)
-            return err_set(err, HUTCH_EUNSUPPORTED, require->items[i].origin,
-                           "'%s' is required and would not be enforced", want);
-    }
     return 0;
 }
 
 int plan_pass_support(const struct policy *policy, struct hutch_error *err)
 {
-    const struct policy_value *syscalls = &policy->values[POLICY_SYSCALLS];
     const struct policy_value *guard = &policy->values[POLICY_GUARD_MODE];
     int r = check_isolation(policy, err);
 
@@ -103,11 +80,7 @@ int plan_pass_support(const struct policy *policy, struct hutch_error *err)
         r = check_network(policy, err);
     if (r == 0)
         r = check_limits(policy, err);
-    if (r == 0 && syscalls->set)
-        r = refuse(syscalls, err, "a syscall filter", "leave it out");
     if (r == 0 && guard->set && guard->number != GUARD_OFF)
         r = refuse(guard, err, "the guard", "leave it out, or say 'off'");
-    if (r == 0)
-        r = check_require(policy, err);
     return r;
 }

@@ -33,7 +33,9 @@
 #include "sys/terminal.h"
 
 #define GRACE_MS 2000
+#define LAST_MS 1000
 #define RUN_ID 1
+#define VIOLATIONS_MAX 128
 
 enum run_state { RUN_SETTING_UP, RUN_RUNNING, RUN_DRAINING, RUN_OVER, RUN_FAILED };
 
@@ -59,11 +61,15 @@ struct hutch_run {
     struct sys_exit exit;
     enum hutch_reason ending; /* HUTCH_EXITED unless we ended it */
     bool in_grace;
+    bool last_chance; /* everything but init has been killed */
     uint64_t started_ns;
     uint64_t ended_ns;
     struct hutch_step setup[SANDBOX_STEPS_MAX];
     double setup_total_ms;
     int exec_errno;
+    struct hutch_violation violations[VIOLATIONS_MAX];
+    size_t violation_count;
+    uint64_t violation_total;
     struct hutch_error error;
     struct hutch_result *result;
     hutch_event_fn *on_event;
@@ -218,12 +224,13 @@ static int open_loop(struct hutch_run *run)
     int r = watch(run, run->sandbox->events_fd, TAG_EVENTS);
     if (r == 0)
         r = watch(run, run->sandbox->exit_fd, TAG_EXIT);
-    if (r < 0 || run->plan->limits.timeout_ms == NUM_NO_LIMIT)
+    if (r < 0)
         return r;
     run->timer = ret_errno(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
     if (run->timer < 0)
         return run->timer;
-    r = set_timer(run, run->plan->limits.timeout_ms);
+    if (run->plan->limits.timeout_ms != NUM_NO_LIMIT)
+        r = set_timer(run, run->plan->limits.timeout_ms);
     return r < 0 ? r : watch(run, run->timer, TAG_TIMER);
 }
 
@@ -307,6 +314,21 @@ static void end_with(struct hutch_run *run, enum hutch_reason reason)
         run->ending = reason;
 }
 
+/*
+ * Kill everything but init, which still has things to put right and the usage to report; when it does
+ * not within LAST_MS, or when nothing runs yet, init too.
+ */
+static void kill_all(struct hutch_run *run)
+{
+    bool asked = run->state == RUN_RUNNING && !run->last_chance &&
+                 run->sandbox->ops->signal(run->sandbox, RUN_ID, SIGKILL, true, NULL) == 0 &&
+                 set_timer(run, LAST_MS) == 0;
+
+    run->last_chance = true;
+    if (!asked)
+        run->sandbox->ops->kill(run->sandbox);
+}
+
 /* First a request to everything in the sandbox, then, after the grace, no more requests. */
 static void on_deadline(struct hutch_run *run)
 {
@@ -314,8 +336,8 @@ static void on_deadline(struct hutch_run *run)
 
     if (read(run->timer, &expirations, sizeof expirations) < 0 || run->exited || run->gone)
         return;
-    if (run->in_grace) {
-        run->sandbox->ops->kill(run->sandbox);
+    if (run->in_grace || run->last_chance) {
+        kill_all(run);
         return;
     }
     end_with(run, HUTCH_TIMEOUT);
@@ -325,7 +347,7 @@ static void on_deadline(struct hutch_run *run)
     if (run->state != RUN_RUNNING ||
         run->sandbox->ops->signal(run->sandbox, RUN_ID, SIGTERM, true, NULL) < 0 ||
         set_timer(run, GRACE_MS) < 0)
-        run->sandbox->ops->kill(run->sandbox);
+        kill_all(run);
 }
 
 static void on_exited(struct hutch_run *run, const struct sys_exit *ended, uint64_t at_ns)
@@ -360,6 +382,27 @@ static void on_started(struct hutch_run *run, struct sandbox_event *event)
     fd_close(&event->terminal);
 }
 
+/* Kept in the plan's arena, up to a bound; the rest is counted. */
+static void on_violation(struct hutch_run *run, const struct sandbox_violation *seen)
+{
+    struct arena *arena = &run->plan->arena;
+    struct hutch_violation violation = {
+        .kind = seen->kind,
+        .name = seen->name,
+        .detail = arena_strdup(arena, seen->detail),
+        .pid = seen->pid,
+        .command = arena_strdup(arena, seen->command),
+        .hint = seen->hint,
+    };
+
+    run->violation_total++;
+    if (seen->counted_only || run->violation_count >= VIOLATIONS_MAX || arena_failed(arena))
+        return;
+    run->violations[run->violation_count++] = violation;
+    emit(run, (struct hutch_event){
+                  .type = HUTCH_EVENT_VIOLATION, .run = RUN_ID, .violation = &violation});
+}
+
 /* All that the sandbox has to say. */
 static int on_events(struct hutch_run *run, struct hutch_error *err)
 {
@@ -383,6 +426,9 @@ static int on_events(struct hutch_run *run, struct hutch_error *err)
             run->error = event.error;
             run->exec_errno = event.exec_errno;
             run->state = run->exec_errno ? RUN_DRAINING : RUN_FAILED;
+            break;
+        case SANDBOX_VIOLATION:
+            on_violation(run, &event.violation);
             break;
         case SANDBOX_EXITED:
             on_exited(run, &event.exit, event.at_ns);
@@ -464,6 +510,23 @@ static void fill_end(const struct hutch_run *run, struct hutch_result *result)
     result->peak_memory_bytes = (uint64_t)run->exit.usage.ru_maxrss * 1024;
 }
 
+static int fill_violations(const struct hutch_run *run, struct hutch_result *result)
+{
+    struct arena *arena = result_arena(result);
+    struct hutch_violation *copy =
+        arena_alloc(arena, (run->violation_count + 1) * sizeof *copy);
+
+    for (size_t i = 0; copy && i < run->violation_count; i++) {
+        copy[i] = run->violations[i];
+        copy[i].detail = arena_strdup(arena, run->violations[i].detail);
+        copy[i].command = arena_strdup(arena, run->violations[i].command);
+    }
+    result->violations = copy;
+    result->violation_count = run->violation_count;
+    result->violation_total = run->violation_total;
+    return arena_failed(arena) ? -ENOMEM : 0;
+}
+
 static int finish(struct hutch_run *run, struct hutch_error *err)
 {
     struct hutch_result *result = result_new();
@@ -480,7 +543,11 @@ static int finish(struct hutch_run *run, struct hutch_error *err)
     result->setup = steps;
     result->setup_total_ms = run->setup_total_ms;
     result->run = RUN_ID;
-    result->enforced = run->backend->enforced(run->plan);
+    result->enforced = run->backend->enforced(run->plan, result_arena(result));
+    if (fill_violations(run, result) < 0 || !result->enforced) {
+        result_free(result);
+        return err_oom(err);
+    }
     fill_end(run, result);
     run->result = result;
     run->state = RUN_OVER;
@@ -598,7 +665,7 @@ int run_cancel(struct hutch_run *run, struct hutch_error *err)
     (void)err;
     end_with(run, HUTCH_CANCELLED);
     if (!run->gone)
-        run->sandbox->ops->kill(run->sandbox);
+        kill_all(run);
     return 0;
 }
 

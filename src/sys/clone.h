@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* New processes: one in new namespaces, one that shares memory until it execs. */
+/* New processes: in new namespaces, or sharing this one's memory. */
 #pragma once
 
 #include <stddef.h>
@@ -16,7 +16,10 @@
 int sys_clone_namespaces(uint64_t flags, int *ret_pidfd);
 
 /*
- * Run fn(arg) in a child that shares this process's memory and descriptors' table copy, on `stack`
- * (its lowest address). The caller sleeps until the child execs or exits. Returns its pid.
+ * Run fn(arg) in a child that shares this process's memory and table of descriptors, on `stack` (its
+ * lowest address). The caller sleeps until the child execs or exits. Returns its pid.
  */
 int sys_vfork_call(int (*fn)(void *arg), void *arg, void *stack, size_t stack_size);
+
+/* The same without sleeping: the child runs beside its parent, which must wait for it (pid). */
+int sys_share_call(int (*fn)(void *arg), void *arg, void *stack, size_t stack_size);

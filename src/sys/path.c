@@ -11,6 +11,7 @@
 #define K_RESOLVE_NO_MAGICLINKS 0x02
 #define K_RESOLVE_NO_SYMLINKS 0x04
 #define K_RESOLVE_BENEATH 0x08
+#define K_RESOLVE_IN_ROOT 0x10
 
 struct k_open_how {
     uint64_t flags;
@@ -18,18 +19,33 @@ struct k_open_how {
     uint64_t resolve;
 };
 
-int sys_open_beneath(int root, const char *path, uint64_t flags, mode_t mode)
+static int open_how(int dir, const char *path, struct k_open_how how)
 {
-    struct k_open_how how = {
-        .flags = flags | O_CLOEXEC,
-        .mode = mode,
-        .resolve = K_RESOLVE_BENEATH | K_RESOLVE_NO_SYMLINKS | K_RESOLVE_NO_MAGICLINKS,
-    };
     int r;
 
+    how.flags |= O_CLOEXEC;
     /* -EAGAIN: a rename raced with the walk, and the kernel could not tell if it stayed beneath. */
     do {
-        r = ret_errno(syscall(K_SYS_openat2, root, path[0] ? path : ".", &how, sizeof how));
+        r = ret_errno(syscall(K_SYS_openat2, dir, path[0] ? path : ".", &how, sizeof how));
     } while (r == -EAGAIN || r == -EINTR);
     return r;
+}
+
+int sys_open_beneath(int root, const char *path, uint64_t flags, mode_t mode)
+{
+    return open_how(root, path,
+                    (struct k_open_how){.flags = flags,
+                                        .mode = mode,
+                                        .resolve = K_RESOLVE_BENEATH | K_RESOLVE_NO_SYMLINKS |
+                                                   K_RESOLVE_NO_MAGICLINKS});
+}
+
+int sys_open_inside(int root, const char *path, uint64_t flags)
+{
+    /* A relative path may lead above where it starts; the caller's root is ours, and stops it. */
+    uint64_t resolve = path[0] == '/' ? K_RESOLVE_IN_ROOT : 0;
+
+    return open_how(root, path,
+                    (struct k_open_how){.flags = flags,
+                                        .resolve = resolve | K_RESOLVE_NO_MAGICLINKS});
 }

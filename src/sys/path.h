@@ -10,3 +10,9 @@
  * all: a link on the way is -ELOOP. Close-on-exec is added to `flags`.
  */
 int sys_open_beneath(int root, const char *path, uint64_t flags, mode_t mode);
+
+/*
+ * Open `path` as a process whose root is `root` would when absolute, or from `root` when relative:
+ * links are followed but for those of /proc, and nothing outside is reached.
+ */
+int sys_open_inside(int root, const char *path, uint64_t flags);

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sys/privilege.h"
 
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "sys/ret.h"
 
-int sys_drop_capabilities(void)
-{
-    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-    struct __user_cap_data_struct none[2] = {0};
+#define K_KEYCTL_JOIN_SESSION_KEYRING 1
 
+int sys_drop_bounding(void)
+{
     int r = ret_errno(prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0));
     if (r < 0)
         return r;
@@ -26,6 +27,14 @@ int sys_drop_capabilities(void)
         if (r < 0)
             return r;
     }
+    return 0;
+}
+
+int sys_drop_capabilities(void)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct none[2] = {0};
+
     return ret_errno(syscall(SYS_capset, &header, none));
 }
 
@@ -37,4 +46,19 @@ int sys_no_new_privs(void)
 int sys_undumpable(void)
 {
     return ret_errno(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0));
+}
+
+int sys_userns_forbid(void)
+{
+    fd_auto int fd =
+        ret_errno(open("/proc/sys/user/max_user_namespaces", O_WRONLY | O_CLOEXEC));
+
+    return fd < 0 ? fd : write(fd, "0", 1) == 1 ? 0 : -errno;
+}
+
+int sys_keyring_leave(void)
+{
+    int r = ret_errno(syscall(SYS_keyctl, K_KEYCTL_JOIN_SESSION_KEYRING, NULL));
+
+    return r == -ENOSYS || r > 0 ? 0 : r;
 }

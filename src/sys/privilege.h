@@ -2,7 +2,10 @@
 /* Giving up privilege for good. */
 #pragma once
 
-/* Empty all five capability sets, for this thread and everything it will start. */
+/* No exec can give a capability any more: empties the ambient and the bounding set. */
+int sys_drop_bounding(void);
+
+/* And this thread has none itself: empties the other three sets. */
 int sys_drop_capabilities(void);
 
 /* No exec gives privileges any more. */
@@ -10,3 +13,9 @@ int sys_no_new_privs(void);
 
 /* /proc/PID of this process is closed to everybody without privilege over its user namespace. */
 int sys_undumpable(void);
+
+/* No user namespaces below this one: not by anybody in it. Needs CAP_SYS_RESOURCE in it. */
+int sys_userns_forbid(void);
+
+/* A session keyring of one's own, empty. 0 too where the kernel has no keyrings. */
+int sys_keyring_leave(void);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,11 +17,103 @@
 #define K_SYS_pidfd_send_signal 424
 #define K_SYS_pidfd_open 434
 #define K_SYS_close_range 436
+#define K_SYS_pidfd_getfd 438
 #define K_P_PIDFD 3
+#define K_CLOSE_RANGE_UNSHARE 2U
+#define K_PIDFD_THREAD O_EXCL
 
 int sys_pidfd_open(pid_t pid)
 {
     return ret_errno(syscall(K_SYS_pidfd_open, pid, 0));
+}
+
+/* The n-th (from 1) space-separated number after `text`. */
+static uintptr_t nth_number(const char *text, int n)
+{
+    uintptr_t value = 0;
+
+    for (; n > 1 && *text; n--) {
+        while (*text && *text != ' ')
+            text++;
+        while (*text == ' ')
+            text++;
+    }
+    for (; *text >= '0' && *text <= '9'; text++)
+        value = value * 10 + (uintptr_t)(*text - '0');
+    return value;
+}
+
+/* "/proc/PID/name" in `out`. */
+static void proc_path(char out[64], pid_t pid, const char *name)
+{
+    char digits[16];
+    size_t len = 0;
+
+    memcpy(out, "/proc/", 6);
+    out += 6;
+    for (unsigned value = (unsigned)pid; value > 0 || len == 0; value /= 10)
+        digits[len++] = (char)('0' + value % 10);
+    while (len > 0)
+        *out++ = digits[--len];
+    *out++ = '/';
+    len = strlen(name);
+    memcpy(out, name, len < 32 ? len + 1 : 32);
+    out[31] = '\0';
+}
+
+int sys_proc_read(pid_t pid, const char *name, char *data, size_t size)
+{
+    char path[64];
+
+    proc_path(path, pid, name);
+    fd_auto int fd = ret_errno(open(path, O_RDONLY | O_CLOEXEC));
+    if (fd < 0)
+        return fd;
+    ssize_t len = read(fd, data, size - 1);
+    if (len < 0)
+        return -errno;
+    data[len] = '\0';
+    return (int)len;
+}
+
+int sys_proc_open_dir(pid_t pid, const char *name)
+{
+    char path[64];
+
+    proc_path(path, pid, name);
+    return ret_errno(open(path, O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
+
+int sys_pidfd_open_thread(pid_t tid)
+{
+    char text[512];
+    int r = ret_errno(syscall(K_SYS_pidfd_open, tid, K_PIDFD_THREAD));
+
+    if (r != -EINVAL)
+        return r;
+    r = sys_pidfd_open(tid);
+    if (r != -EINVAL && r != -ENOENT)
+        return r;
+    /* An older kernel, and not the first thread: /proc knows whose it is. */
+    r = sys_proc_read(tid, "status", text, sizeof text);
+    const char *tgid = r < 0 ? NULL : strstr(text, "\nTgid:\t");
+    return tgid ? sys_pidfd_open((pid_t)nth_number(tgid + 7, 1)) : -ESRCH;
+}
+
+int sys_pidfd_take(int pidfd, int fd)
+{
+    return ret_errno(syscall(K_SYS_pidfd_getfd, pidfd, fd, 0));
+}
+
+int sys_memory_read(pid_t pid, uint64_t address, void *data, size_t len)
+{
+    struct iovec local = {.iov_base = data, .iov_len = len};
+    struct iovec remote = {.iov_base = (void *)(uintptr_t)address, .iov_len = len};
+    ssize_t got = process_vm_readv(pid, &local, 1, &remote, 1, 0);
+
+    if (got < 0)
+        return -errno;
+    return (size_t)got == len ? 0 : -EFAULT;
 }
 
 int sys_pidfd_kill(int pidfd, int signal)
@@ -69,9 +162,31 @@ int sys_wait_any(struct sys_exit *ret)
     return pid;
 }
 
+int sys_wait_for(pid_t pid)
+{
+    int r;
+
+    do {
+        r = ret_errno(wait4(pid, NULL, 0, NULL));
+    } while (r == -EINTR);
+    return r;
+}
+
+void sys_wait_all(void)
+{
+    while (wait4(-1, NULL, 0, NULL) > 0 || errno == EINTR)
+        ;
+}
+
 int sys_close_from(unsigned first)
 {
     return ret_errno(syscall(K_SYS_close_range, first, ~0U, 0));
+}
+
+int sys_unshare_descriptors(void)
+{
+    /* Closes nothing: no descriptor has this number. */
+    return ret_errno(syscall(K_SYS_close_range, ~0U, ~0U, K_CLOSE_RANGE_UNSHARE));
 }
 
 void sys_signals_reset(void)
@@ -83,22 +198,6 @@ void sys_signals_reset(void)
         sigaction(i, &action, NULL);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
-/* The n-th (from 1) space-separated number after `text`. */
-static uintptr_t nth_number(const char *text, int n)
-{
-    uintptr_t value = 0;
-
-    for (; n > 1 && *text; n--) {
-        while (*text && *text != ' ')
-            text++;
-        while (*text == ' ')
-            text++;
-    }
-    for (; *text >= '0' && *text <= '9'; text++)
-        value = value * 10 + (uintptr_t)(*text - '0');
-    return value;
 }
 
 int sys_wipe_arguments(void)

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 
@@ -17,14 +19,41 @@ struct sys_exit {
 int sys_pidfd_open(pid_t pid);
 int sys_pidfd_kill(int pidfd, int signal);
 
+/* A pidfd of the process that thread `tid` is in; of the thread itself where that can be (6.9). */
+int sys_pidfd_open_thread(pid_t tid);
+
+/* A copy of another process's descriptor, close-on-exec. Linux 5.6. */
+int sys_pidfd_take(int pidfd, int fd);
+
+/* Read another process's memory; all of `len` bytes or an error. */
+int sys_memory_read(pid_t pid, uint64_t address, void *data, size_t len);
+
+/*
+ * A file of /proc/PID, read from its start: NUL-terminated, at most size - 1 bytes. Returns its
+ * length. Without stdio, for init.
+ */
+int sys_proc_read(pid_t pid, const char *name, char *data, size_t size);
+
+/* The same, opened as a directory (cwd, root). */
+int sys_proc_open_dir(pid_t pid, const char *name);
+
 /* Reap the child of `pidfd`. -EAGAIN while it lives and `block` is false. Linux 5.4. */
 int sys_pidfd_wait(int pidfd, bool block, struct sys_exit *ret);
 
 /* Reap any child without waiting. Returns its pid, 0 when none has ended, -ECHILD when none is. */
 int sys_wait_any(struct sys_exit *ret);
 
+/* Wait for one child to end. */
+int sys_wait_for(pid_t pid);
+
+/* Wait until there is no child left. */
+void sys_wait_all(void);
+
 /* Close every descriptor from `first` up. Linux 5.9. */
 int sys_close_from(unsigned first);
+
+/* A table of descriptors of one's own, with the same descriptors. Linux 5.9. */
+int sys_unshare_descriptors(void);
 
 /* Default action for every signal, nothing blocked. */
 void sys_signals_reset(void);

@@ -17,7 +17,7 @@
 
 /* ---- The library ---- */
 
-/* A policy from flags and their values; NULL: only the default profile. Freed by drive_policy_done. */
+/* A policy from flags and their values; NULL: only the default profile. The caller frees it. */
 struct hutch_policy *drive_policy(const char *const *flags);
 
 /* Run and wait. The result lives until the test ends; failing to start ends the test. */
@@ -63,6 +63,9 @@ struct drive_end drive_cli(const char *const *args);
 
 /* Read from `fd` until `text` has appeared; returns what came. */
 const char *drive_read_until(int fd, const char *text);
+
+/* Run a command line outside of any sandbox, for controls and preparations; its status. */
+int drive_shell(const char *line);
 
 /* Wait for a child; its status as a shell has it. */
 int drive_wait(pid_t pid, long *ret_max_rss_kb);

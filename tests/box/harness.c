@@ -24,6 +24,7 @@
 #define TEST_SECONDS 30
 #endif
 #define WAIT_MS 10000
+#define SCRATCH "/var/tmp/hutch-box-XXXXXX"
 #define KEPT_MAX 8192
 #define EXPECTED_MAX 512
 #define EXIT_FAILED 1
@@ -45,22 +46,24 @@ static struct {
 /* What the process of a test tells the frame. */
 static struct {
     char skip[256];
-} *shared;
+} * shared;
 
 /* ---- Saying how it went ---- */
 
-static void say(const char *file, int line, const char *fmt, va_list args)
+static void __attribute__((format(printf, 3, 0)))
+say(const char *file, int line, const char *fmt, va_list args)
 {
     char text[2048];
     const char *base = strrchr(file, '/');
 
     vsnprintf(text, sizeof text, fmt, args);
     printf("# %s:%d: ", base ? base + 1 : file, line);
-    /* Every line of a message must be a comment. */
+    /* Every line of a message must be a comment, and text. */
     for (const char *p = text; *p; p++) {
-        putchar(*p);
         if (*p == '\n')
-            printf("#   ");
+            printf("\n#   ");
+        else
+            putchar(*p < ' ' || *p > '~' ? '?' : *p);
     }
     putchar('\n');
     fflush(stdout);
@@ -169,7 +172,9 @@ char *box_read(const char *path)
 {
     char *text = read_all(path);
 
-    return text ? box_keep(text) : NULL;
+    if (!text)
+        box_fatal(__FILE__, __LINE__, "cannot read '%s': %s", path, strerror(errno));
+    return box_keep(text);
 }
 
 /* ---- The host's files ---- */
@@ -369,7 +374,6 @@ static _Noreturn void run_test(const struct box_test *test)
 
     char *mounts = box_read("/proc/self/mountinfo");
     int descriptors = count_descriptors();
-    REQUIRE(mounts);
     test->fn();
 
     CHECK_INT(descriptors, count_descriptors());
@@ -416,9 +420,10 @@ static void kill_rest(void)
 
 static int run_in_process(const struct box_test *test)
 {
-    char dir[] = "/var/tmp/hutch-box-XXXXXX";
+    static char dir[sizeof SCRATCH];
     int status = 0;
 
+    memcpy(dir, SCRATCH, sizeof dir);
     shared->skip[0] = '\0';
     if (!mkdtemp(dir) || chmod(dir, 0755) < 0) {
         printf("# cannot make a scratch directory in /var/tmp\n");

@@ -42,7 +42,8 @@ _Noreturn void box_fatal(const char *file, int line, const char *fmt, ...)
 _Noreturn void box_skip(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 void box_check_int(long long want, long long got, const char *what, const char *file, int line);
-void box_check_text(const char *want, const char *got, const char *what, const char *file, int line);
+void box_check_text(const char *want, const char *got, const char *what, const char *file,
+                    int line);
 /* `part` is in `text`, as a whole line when `line_only`; or is not, when not `wanted`. */
 void box_check_part(const char *text, const char *part, bool line_only, bool wanted,
                     const char *file, int line);
@@ -65,7 +66,7 @@ void box_check_part(const char *text, const char *part, bool line_only, bool wan
 /* Keep a pointer from malloc() until the test ends; returns it. */
 void *box_keep(void *memory);
 char *box_text(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* All of a file as text (NUL-terminated), or NULL. */
+/* All of a file as text, up to the first NUL. It must be there. */
 char *box_read(const char *path);
 
 /* ---- The host's files. Paths are relative to the scratch directory. ---- */

@@ -63,11 +63,27 @@ char *mounts_writable(const struct mounts *mounts)
     return join_sorted(lines, count, " ");
 }
 
+/* Whether a later mount lies on this one, or on a directory above it. */
+static bool is_covered(const struct mounts *mounts, size_t index)
+{
+    const char *path = mounts->items[index].path;
+
+    for (size_t i = index + 1; i < mounts->count; i++) {
+        const char *over = mounts->items[i].path;
+        size_t len = strlen(over);
+        if (len > 1 && strncmp(path, over, len) == 0 && (path[len] == '/' || path[len] == '\0'))
+            return true;
+    }
+    return false;
+}
+
 char *mounts_summary(const struct mounts *mounts)
 {
     char **lines = box_keep(calloc(mounts->count + 1, sizeof *lines));
+    size_t count = 0;
 
     for (size_t i = 0; i < mounts->count; i++)
-        lines[i] = box_text("%s %s", mounts->items[i].path, mounts->items[i].options);
-    return join_sorted(lines, mounts->count, "\n");
+        if (!is_covered(mounts, i))
+            lines[count++] = box_text("%s %s", mounts->items[i].path, mounts->items[i].options);
+    return join_sorted(lines, count, "\n");
 }

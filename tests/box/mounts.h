@@ -23,5 +23,5 @@ bool mount_has(const struct mount *mount, const char *option);
 /* The paths of mounts that are not read-only, sorted, with spaces between. */
 char *mounts_writable(const struct mounts *mounts);
 
-/* One line per mount: path and options, sorted; what may differ between two runs is left out. */
+/* One line per mount that can be reached: path and options, sorted. */
 char *mounts_summary(const struct mounts *mounts);

@@ -67,7 +67,7 @@ long long number_of(const char *text)
 
 static const struct verb *find(const char *name)
 {
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
         for (const struct verb *verb = tables[i]; verb->name; verb++)
             if (strcmp(verb->name, name) == 0)
                 return verb;

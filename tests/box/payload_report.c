@@ -181,7 +181,8 @@ static void do_limits(char **args)
     static const struct {
         const char *name;
         __rlimit_resource_t what;
-    } limits[] = {{"open_files", RLIMIT_NOFILE}, {"file_size", RLIMIT_FSIZE}, {"core", RLIMIT_CORE}};
+    } limits[] = {
+        {"open_files", RLIMIT_NOFILE}, {"file_size", RLIMIT_FSIZE}, {"core", RLIMIT_CORE}};
 
     (void)args;
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
@@ -274,20 +275,12 @@ static void do_args(char **args)
 }
 
 const struct verb report_verbs[] = {
-    {"args", 0, do_args},
-    {"caps", 0, do_caps},
-    {"dev", 0, do_dev},
-    {"env", 0, do_env},
-    {"fds", 0, do_fds},
-    {"hostname", 0, do_hostname},
-    {"ids", 0, do_ids},
-    {"limits", 0, do_limits},
-    {"mounts", 0, do_mounts},
-    {"pid1", 0, do_pid1},
-    {"procs", 0, do_procs},
-    {"session", 0, do_session},
-    {"signals", 0, do_signals},
-    {"tty", 0, do_tty},
-    {"umask", 0, do_umask},
-    {NULL, 0, NULL},
+    {"args", 0, do_args},       {"caps", 0, do_caps},
+    {"dev", 0, do_dev},         {"env", 0, do_env},
+    {"fds", 0, do_fds},         {"hostname", 0, do_hostname},
+    {"ids", 0, do_ids},         {"limits", 0, do_limits},
+    {"mounts", 0, do_mounts},   {"pid1", 0, do_pid1},
+    {"procs", 0, do_procs},     {"session", 0, do_session},
+    {"signals", 0, do_signals}, {"tty", 0, do_tty},
+    {"umask", 0, do_umask},     {NULL, 0, NULL},
 };

@@ -121,7 +121,7 @@ static void no_descriptor_gets_in(void)
     CHECK_TEXT("fd 0\nfd 1\nfd 2\n", end.out);
 
     /* The control: a plain child has them all. */
-    CHECK_INT(0, system("./payload fds > control && [ $(wc -l < control) -gt 200 ]"));
+    CHECK_INT(0, drive_shell("./payload fds > control && [ $(wc -l < control) -gt 200 ]"));
     box_expect("work/control");
     for (int i = 0; i < 200; i++)
         close(fds[i]);
@@ -143,11 +143,11 @@ static void environment_is_an_allow_list(void)
     setenv("GIVEN", "from the caller", 1);
     setenv("SSH_AUTH_SOCK", "/run/agent", 1);
 
-    CHECK_TEXT(box_text("env PATH=/usr/bin:/bin\nenv LC_ALL=C\nenv TERM=dumb\nenv HOME=%s\n",
-                        box.home),
-               drive_out(NULL, PAYLOAD("env")));
-    const char *out = drive_out(
-        LIST("--env", "GIVEN", "--env", "NEW=a=b", "--unset-env", "TERM"), PAYLOAD("env"));
+    CHECK_TEXT(
+        box_text("env PATH=/usr/bin:/bin\nenv LC_ALL=C\nenv TERM=dumb\nenv HOME=%s\n", box.home),
+        drive_out(NULL, PAYLOAD("env")));
+    const char *out = drive_out(LIST("--env", "GIVEN", "--env", "NEW=a=b", "--unset-env", "TERM"),
+                                PAYLOAD("env"));
     CHECK_LINE(out, "env GIVEN=from the caller");
     CHECK_LINE(out, "env NEW=a=b");
     CHECK_LACKS(out, "TERM");
@@ -193,7 +193,8 @@ static void signals_are_reset(void)
     /* The control: a plain child keeps what is blocked and ignored. */
     struct drive_end end = drive_cli(LIST("run", "--", "./payload", "signals"));
     CHECK_TEXT(clean, end.out);
-    CHECK_INT(0, system("./payload signals > control; ! grep -q 'SigIgn:.0000000000000000' control"));
+    CHECK_INT(0, drive_shell(
+                     "./payload signals > control; ! grep -q 'SigIgn:.0000000000000000' control"));
     box_expect("work/control");
     sigprocmask(SIG_SETMASK, &old, NULL);
 }
@@ -203,8 +204,8 @@ static void limits_are_set(void)
     const char *out = drive_out(LIST("--open-files", "77", "--file-size", "1M"), PAYLOAD("limits"));
 
     CHECK_TEXT("limit open_files 77 77\nlimit file_size 1048576 1048576\nlimit core 1 1\n", out);
-    const struct hutch_result *result =
-        drive_run(LIST("--file-size", "4K"), LIST("/bin/sh", "-c", "exec ./payload spam 5000 > big"));
+    const struct hutch_result *result = drive_run(
+        LIST("--file-size", "4K"), LIST("/bin/sh", "-c", "exec ./payload spam 5000 > big"));
     CHECK_INT(SIGXFSZ, result->signal);
     box_expect("work/big");
 }
@@ -235,7 +236,7 @@ static void setuid_gains_nothing(void)
 {
     if (!box.root)
         box_skip("only root can make a setuid program that would gain something");
-    REQUIRE(system("cp payload suid && chmod 4755 suid") == 0);
+    REQUIRE(drive_shell("cp payload suid && chmod 4755 suid") == 0);
     box_expect("work/suid");
 
     /* The control: outside, an ordinary user becomes root with it. */

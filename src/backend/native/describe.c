@@ -2,15 +2,19 @@
 #include "backend/native/describe.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "base/str.h"
+#include "filter/notify.h"
 
 const char *native_step_name(enum proto_step step)
 {
     static const char *const names[] = {
         [STEP_CLONE] = "clone",   [STEP_PROCESS] = "process", [STEP_NETWORK] = "network",
         [STEP_IDS] = "ids",       [STEP_MOUNTS] = "mounts",   [STEP_PIVOT] = "pivot",
+        [STEP_LANDLOCK] = "landlock",
         [STEP_PRIVILEGES] = "privileges",
     };
     _Static_assert(ARRAY_LEN(names) == STEP_COUNT, "every step has a name");
@@ -106,6 +110,8 @@ int native_describe_setup(const struct plan *plan, enum proto_step step, uint32_
                            "cannot map user ids: this host gives namespaces but no rights in them; "
                            "see the sysctl kernel.apparmor_restrict_unprivileged_userns");
         return err_sys(err, -error, "ids", "cannot map user ids");
+    case STEP_LANDLOCK:
+        return err_sys(err, -error, "landlock", "cannot build the Landlock rules");
     case STEP_PIVOT:
         return err_sys(err, -error, "pivot", "cannot enter the new file system");
     default:
@@ -130,11 +136,50 @@ int native_describe_exec(const struct plan_command *command, enum proto_exec_ste
         return err_sys(err, -error, "cwd", "cannot enter '%s' in the sandbox", name);
     case EXEC_STEP_TERMINAL:
         return err_sys(err, -error, "tty", "cannot give '%s' its terminal or streams", name);
+    case EXEC_STEP_LOCKS:
+        return err_sys(err, -error, "seccomp", "cannot put Landlock and the syscall filter on '%s'",
+                       name);
     case EXEC_STEP_LIMITS:
         return err_sys(err, -error, "limits", "cannot set the limits of '%s'", name);
     case EXEC_STEP_FORK:
         return err_sys(err, -error, "exec", "cannot start a process for '%s'", name);
     default:
         return err_sys(err, -error, "exec", "cannot pass '%s' to the sandbox", name);
+    }
+}
+
+void native_describe_violation(const struct proto_violation *violation,
+                               struct sandbox_violation *ret)
+{
+    const struct filter_notified *call = filter_notified_find(violation->nr);
+    char command[sizeof violation->command + 1] = {0};
+    char text[sizeof violation->text + 1] = {0};
+
+    /* Init's strings come from the sandbox, and need not even end. */
+    memcpy(command, violation->command, sizeof violation->command);
+    memcpy(text, violation->text, sizeof violation->text);
+    str_printable(command, ret->command, sizeof ret->command);
+    str_printable(text, ret->detail, sizeof ret->detail);
+    ret->pid = (int)violation->pid;
+    ret->counted_only = violation->counted_only;
+    switch (violation->kind) {
+    case VIOLATION_SOCKET:
+        ret->kind = "socket";
+        ret->name = "connect";
+        ret->hint = "a unix socket of the host: name its path in network.unix";
+        break;
+    case VIOLATION_PROTECT:
+        ret->kind = "protect";
+        ret->name = "create";
+        ret->hint = "the path is protected and was removed again: take it out of "
+                    "filesystem.protect, or create it before the run";
+        break;
+    default:
+        ret->kind = "syscall";
+        ret->name = call ? call->name : "unknown";
+        ret->hint = call ? call->hint : "no policy allows it";
+        snprintf(ret->detail, sizeof ret->detail, "0x%llx, 0x%llx, 0x%llx",
+                 (unsigned long long)violation->args[0], (unsigned long long)violation->args[1],
+                 (unsigned long long)violation->args[2]);
     }
 }

@@ -4,6 +4,7 @@
 
 #include <hutch.h>
 
+#include "backend/backend.h"
 #include "backend/native/proto.h"
 #include "plan/plan.h"
 
@@ -17,3 +18,7 @@ int native_describe_setup(const struct plan *plan, enum proto_step step, uint32_
 /* Fill *err for a command that could not be started. Returns its code. */
 int native_describe_exec(const struct plan_command *command, enum proto_exec_step step, int error,
                          struct hutch_error *err);
+
+/* What was refused, in words. */
+void native_describe_violation(const struct proto_violation *violation,
+                               struct sandbox_violation *ret);

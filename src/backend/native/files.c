@@ -29,7 +29,9 @@ struct builder {
     const struct plan *plan;
     int *trees;             /* per mount: its detached tree, -1 when none or attached */
     int host;               /* the host's root */
-    int scratch;            /* tmpfs with an unreadable "d" and "f", or -1 when nothing is hidden */
+    int mask_dir;           /* unreadable directory and file, empty directory, in one tmpfs; */
+    int mask_file;          /*   -1 when nothing is hidden */
+    int empty_dir;
     int root;               /* the new root, -1 before its mount */
     int parent;             /* of the last step's target, since many share one; -1: none yet */
     const char *parent_of;  /* the target it was opened for */
@@ -44,9 +46,11 @@ unsigned init_mount_flags(const struct plan_mount *mount)
 
     if (!mount->device && mount->kind != MOUNT_DEVPTS)
         flags |= SYS_MOUNT_NODEV;
-    if (mount->why == WHY_DEVICE || mount->kind == MOUNT_PROC || mount->kind == MOUNT_MASK)
+    if (mount->why == WHY_DEVICE || mount->kind == MOUNT_PROC || mount->kind == MOUNT_MASK ||
+        mount->kind == MOUNT_EMPTY)
         flags |= SYS_MOUNT_NOEXEC;
-    if ((mount->kind == MOUNT_BIND && !mount->writable) || mount->kind == MOUNT_MASK)
+    if ((mount->kind == MOUNT_BIND && !mount->writable) || mount->kind == MOUNT_MASK ||
+        mount->kind == MOUNT_EMPTY || mount->kind == MOUNT_PROC)
         flags |= SYS_MOUNT_RDONLY;
     return flags;
 }
@@ -89,6 +93,15 @@ static int new_tmpfs(const struct plan_mount *mount)
     return sys_mount_new("tmpfs", options, init_mount_flags(mount));
 }
 
+/* With a `source`, that subset of it only. */
+static int new_proc(const struct plan_mount *mount)
+{
+    const struct sys_mount_option options[] = {{mount->source ? "subset" : NULL, mount->source},
+                                               {NULL, NULL}};
+
+    return sys_mount_new("proc", options, init_mount_flags(mount));
+}
+
 static int new_devpts(const struct plan_mount *mount)
 {
     static const struct sys_mount_option options[] = {{"ptmxmode", "0666"}, {NULL, NULL}};
@@ -116,18 +129,6 @@ static int clone_source(struct builder *b, const struct plan_mount *mount)
     return r < 0 ? r : fd_take(&tree);
 }
 
-static int clone_mask(struct builder *b, const struct plan_mount *mount)
-{
-    fd_auto int source =
-        sys_open_beneath(b->scratch, mount->directory ? "d" : "f", O_PATH | O_NOFOLLOW, 0);
-    if (source < 0)
-        return source;
-
-    fd_auto int tree = sys_mount_clone(source, false);
-    int r = tree < 0 ? tree : set_flags(b, tree, mount);
-    return r < 0 ? r : fd_take(&tree);
-}
-
 static int make_tree(struct builder *b, size_t index)
 {
     const struct plan_mount *mount = &b->plan->mounts[index];
@@ -138,11 +139,13 @@ static int make_tree(struct builder *b, size_t index)
     case MOUNT_TMPFS:
         return new_tmpfs(mount);
     case MOUNT_PROC:
-        return sys_mount_new("proc", NULL, init_mount_flags(mount));
+        return new_proc(mount);
     case MOUNT_DEVPTS:
         return new_devpts(mount);
     case MOUNT_MASK:
-        return clone_mask(b, mount);
+        return sys_mount_clone(mount->directory ? b->mask_dir : b->mask_file, false);
+    case MOUNT_EMPTY:
+        return sys_mount_clone(b->empty_dir, false);
     default:
         return -EINVAL;
     }
@@ -267,28 +270,49 @@ static int build_step(struct builder *b, size_t index)
     }
 }
 
+static bool needs_scratch(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->mount_count; i++)
+        if (plan->mounts[i].kind == MOUNT_MASK || plan->mounts[i].kind == MOUNT_EMPTY)
+            return true;
+    return false;
+}
+
 /*
  * What hidden paths are covered with: a directory and a file that nobody may read, in one tmpfs for
  * all of them. It must be attached to be copied from; the host's /proc is a place that is certain to
- * be covered or detached, and that no source is in.
+ * be covered or detached, and that no source is in. Copies inherit its flags.
  */
 static int make_scratch(struct builder *b)
 {
     static const struct sys_mount_option options[] = {{"mode", "0700"}, {NULL, NULL}};
-    bool any = false;
+    const unsigned flags = SYS_MOUNT_NOSUID | SYS_MOUNT_NODEV | SYS_MOUNT_NOEXEC;
 
-    for (size_t i = 0; i < b->plan->mount_count; i++)
-        any = any || b->plan->mounts[i].kind == MOUNT_MASK;
-    if (!any)
+    if (!needs_scratch(b->plan))
         return 0;
-
-    b->scratch = sys_mount_new("tmpfs", options, SYS_MOUNT_NOSUID | SYS_MOUNT_NODEV);
-    if (b->scratch < 0)
-        return b->scratch;
-    int r = ret_errno(mkdirat(b->scratch, "d", 0));
+    fd_auto int scratch = sys_mount_new("tmpfs", options, flags);
+    if (scratch < 0)
+        return scratch;
+    int r = ret_errno(mkdirat(scratch, "mask", 0));
     if (r == 0)
-        r = ret_errno(mknodat(b->scratch, "f", S_IFREG, 0));
-    return r < 0 ? r : sys_mount_attach(b->scratch, b->host, "proc");
+        r = ret_errno(mkdirat(scratch, "empty", 0555));
+    if (r == 0)
+        r = ret_errno(mknodat(scratch, "file", S_IFREG, 0));
+    if (r == 0)
+        r = sys_mount_set(scratch, false, SYS_MOUNT_RDONLY);
+    if (r == -ENOSYS) {
+        b->needs_remount = true;
+        r = 0;
+    }
+    if (r == 0)
+        r = sys_mount_attach(scratch, b->host, "proc");
+    if (r < 0)
+        return r;
+    b->mask_dir = sys_open_beneath(scratch, "mask", O_PATH, 0);
+    b->mask_file = sys_open_beneath(scratch, "file", O_PATH, 0);
+    b->empty_dir = sys_open_beneath(scratch, "empty", O_PATH, 0);
+    return b->mask_dir < 0 ? b->mask_dir : b->mask_file < 0 ? b->mask_file
+           : b->empty_dir < 0 ? b->empty_dir : 0;
 }
 
 static bool shows_host(const struct plan_mount *mount)
@@ -297,9 +321,11 @@ static bool shows_host(const struct plan_mount *mount)
 }
 
 /* Whether "/" is where a mount starts. It is not in a chroot: then there is nothing to use in place. */
-static bool is_mount_root(int fd)
+static int is_mount_root(int fd)
 {
-    return sys_mount_set(fd, false, 0) != -EINVAL;
+    int r = sys_mount_set(fd, false, 0);
+
+    return r == -EINVAL ? 0 : r == 0 || r == -ENOSYS ? 1 : r;
 }
 
 static int clone_sources(struct builder *b, uint32_t *ret_index)
@@ -318,14 +344,16 @@ static int clone_sources(struct builder *b, uint32_t *ret_index)
 int init_files_build(const struct plan *plan, int *trees, struct init_files *ret,
                      uint32_t *ret_index)
 {
-    struct builder b = {.plan = plan, .trees = trees, .scratch = -1, .root = -1, .parent = -1};
+    struct builder b = {.plan = plan, .trees = trees, .root = -1, .parent = -1};
 
     b.host = ret_errno(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (b.host < 0)
         return b.host;
-    b.in_place = shows_host(&plan->mounts[0]) && is_mount_root(b.host);
+    int r = shows_host(&plan->mounts[0]) ? is_mount_root(b.host) : 0;
+    b.in_place = r > 0;
 
-    int r = sys_mount_make_private();
+    if (r >= 0)
+        r = sys_mount_make_private();
     if (r == 0)
         r = clone_sources(&b, ret_index);
     if (r == 0)

@@ -37,18 +37,23 @@ int init_files_remount(const struct plan *plan);
 /* The flags that the mounts of one step of the plan have. */
 unsigned init_mount_flags(const struct plan_mount *mount);
 
+/* landlock.c: the ruleset every command puts on. On failure *ret_index is the mount. */
+int init_landlock_build(const struct plan *plan, uint32_t *ret_index);
+
 /* spawn.c: start a command. */
 struct init_spawn {
-    const struct plan_limits *limits;
+    const struct plan *plan;
     uint32_t umask;
     const char *cwd;
     char **argv; /* with one free slot before argv[0] and one after the end, for scripts */
     char **envp;
     int stdio[3];
-    int terminal;      /* slave, or -1 */
+    int terminal; /* slave, or -1 */
+    int landlock; /* ruleset, or -1 */
     void *stack;
     size_t stack_size;
-    int error;         /* out: errno of the step that failed, 0 when it was executed */
+    int listener;              /* out: of the command's filter, init's to serve */
+    int error;                 /* out: errno of the step that failed, 0 when it was executed */
     enum proto_exec_step step; /* out */
 };
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "backend/backend.h"
+#include "backend/native/answer.h"
 #include "backend/native/describe.h"
 #include "backend/native/init.h"
 #include "base/buf.h"
@@ -27,6 +29,9 @@
 #include "sys/mount.h"
 #include "sys/process.h"
 #include "sys/ret.h"
+
+/* How long init may take for its last work. */
+#define END_MS 1000
 
 struct native {
     struct sandbox base; /* events_fd: the socket; exit_fd: init's pidfd */
@@ -136,16 +141,15 @@ static int map_ids(const struct native *native, pid_t pid, struct hutch_error *e
 
 static int clone_init(struct native *native, int *trees, struct hutch_error *err)
 {
-    uint64_t flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
-                     CLONE_NEWCGROUP;
+    /* And the network, made by init (see there). */
+    const uint64_t flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC |
+                           CLONE_NEWUTS | CLONE_NEWCGROUP;
     int pair[2];
     int pidfd = -1;
     fd_auto int self = sys_pidfd_open(getpid());
     if (self < 0)
         return err_sys(err, self, "clone", "cannot open a pidfd of this process");
 
-    if (native->plan->net == NET_NONE)
-        flags |= CLONE_NEWNET;
     int r = sys_message_pair(pair);
     if (r < 0)
         return err_sys(err, r, "clone", "cannot create a socket pair");
@@ -293,41 +297,6 @@ static int native_signal(struct sandbox *sandbox, uint32_t run, int signal, bool
 
 /* ---- Answers ---- */
 
-static int translate(const struct native *native, const struct proto_answer *answer,
-                     struct sandbox_event *ret)
-{
-    ret->run = answer->run;
-    ret->at_ns = answer->at_ns;
-    for (unsigned i = 0; i < STEP_COUNT; i++)
-        ret->setup[i] = (struct hutch_step){.name = native_step_name(i),
-                                            .ms = (double)answer->step_ns[i] / 1e6};
-    switch (answer->type) {
-    case PROTO_READY:
-        ret->type = SANDBOX_READY;
-        return 0;
-    case PROTO_FAILED:
-        ret->type = SANDBOX_FAILED;
-        native_describe_setup(native->plan, answer->step, answer->index, answer->error,
-                              &ret->error);
-        return 0;
-    case PROTO_STARTED:
-        ret->type = SANDBOX_STARTED;
-        return 0;
-    case PROTO_EXEC_FAILED:
-        ret->type = SANDBOX_EXEC_FAILED;
-        ret->exec_errno = answer->step == EXEC_STEP_EXEC ? answer->error : 0;
-        native_describe_exec(native->command, answer->step, answer->error, &ret->error);
-        return 0;
-    case PROTO_EXITED:
-        ret->type = SANDBOX_EXITED;
-        ret->exit = (struct sys_exit){
-            .code = answer->code, .signal = answer->signal, .usage = answer->usage};
-        return 0;
-    default:
-        return -EPROTO;
-    }
-}
-
 static int native_next(struct sandbox *sandbox, struct sandbox_event *ret, struct hutch_error *err)
 {
     struct native *native = (struct native *)sandbox;
@@ -340,7 +309,8 @@ static int native_next(struct sandbox *sandbox, struct sandbox_event *ret, struc
     if (len == -EAGAIN || len == 0 || len == -ECONNRESET)
         return 0; /* the end of the socket says no more than exit_fd does */
     *ret = (struct sandbox_event){.terminal = -1};
-    int r = len < 0 ? (int)len : len != sizeof answer ? -EPROTO : translate(native, &answer, ret);
+    int r = len < 0 ? (int)len
+                    : answer_read(native->plan, native->command, &answer, (size_t)len, ret);
     for (size_t i = 0; i < fd_count; i++) {
         if (r == 0 && ret->type == SANDBOX_STARTED && i == 0)
             ret->terminal = fds[i];
@@ -374,6 +344,16 @@ static int native_wait(struct sandbox *sandbox, struct sys_exit *ret)
     return 0;
 }
 
+/* Init undoes what was created although protected when it sees that we are gone. */
+static void let_end(struct sandbox *sandbox)
+{
+    struct pollfd ended = {.fd = sandbox->exit_fd, .events = POLLIN};
+
+    fd_close(&sandbox->events_fd);
+    while (poll(&ended, 1, END_MS) < 0 && errno == EINTR)
+        ;
+}
+
 static void native_free(struct sandbox *sandbox)
 {
     struct native *native = (struct native *)sandbox;
@@ -381,6 +361,8 @@ static void native_free(struct sandbox *sandbox)
     if (!native)
         return;
     if (sandbox->exit_fd >= 0 && !native->reaped) {
+        if (native->plan->watch_count > 0)
+            let_end(sandbox);
         native_kill(sandbox);
         sys_pidfd_wait(sandbox->exit_fd, true, &native->exit);
     }
@@ -408,18 +390,35 @@ static int native_check(const struct plan *plan, struct hutch_error *err)
     return 0;
 }
 
-static const struct hutch_fact *native_enforced(const struct plan *plan)
+static const struct hutch_fact *native_enforced(const struct plan *plan, struct arena *arena)
 {
-#define ALWAYS                                                                                     \
-    {"backend", "native"}, {"level", "container"}, {"userns", "true"}, {"mountns", "true"},        \
-        {"pidns", "true"}, {"ipcns", "true"}, {"utsns", "true"}, {"cgroupns", "true"},             \
-        {"timeout", "supervisor"}, {"output", "supervisor"}, {"open_files", "rlimit"},             \
-        {"file_size", "rlimit"}, {"protect", "kernel"}
-    static const struct hutch_fact own_network[] = {ALWAYS, {"netns", "true"}, {NULL, NULL}};
-    static const struct hutch_fact host_network[] = {ALWAYS, {"netns", "false"}, {NULL, NULL}};
-#undef ALWAYS
+    const struct hutch_fact facts[] = {
+        {"backend", "native"},
+        {"level", "container"},
+        {"userns", "true"},
+        {"mountns", "true"},
+        {"pidns", "true"},
+        {"netns", plan->net == NET_NONE ? "true" : "false"},
+        {"ipcns", "true"},
+        {"utsns", "true"},
+        {"cgroupns", "true"},
+        {"seccomp", plan->filter_name},
+        {"landlock",
+         plan->landlock_abi > 0 ? arena_printf(arena, "%d", plan->landlock_abi) : "false"},
+        {"unix", plan->unix_filter ? "none" : "private"},
+        {"protect", plan->watch_count > 0 ? "watched" : "kernel"},
+        {"timeout", "supervisor"},
+        {"output", "supervisor"},
+        {"open_files", "rlimit"},
+        {"file_size", "rlimit"},
+        {NULL, NULL},
+    };
+    struct hutch_fact *copy = arena_alloc(arena, sizeof facts);
 
-    return plan->net == NET_NONE ? own_network : host_network;
+    for (size_t i = 0; copy && i < ARRAY_LEN(facts); i++)
+        copy[i] = (struct hutch_fact){
+            facts[i].name, facts[i].value ? arena_strdup(arena, facts[i].value) : NULL};
+    return copy;
 }
 
 const struct backend backend_native = {

@@ -9,6 +9,7 @@
  *                                         ◄─ FAILED       not set up: step, index, errno
  *                                         ◄─ STARTED      executed; master of its terminal
  *                                         ◄─ EXEC_FAILED  could not be executed: errno
+ *                                         ◄─ VIOLATION    something was refused
  *     SIGNAL      to a run or to all ─────►
  *                                         ◄─ EXITED       status and usage
  *
@@ -30,16 +31,18 @@ enum proto_type {
     PROTO_STARTED,
     PROTO_EXEC_FAILED,
     PROTO_EXITED,
+    PROTO_VIOLATION,
 };
 
 /* The steps of set-up, in order; `setup_ms` of a result has their names (describe.c). */
 enum proto_step {
     STEP_CLONE,
     STEP_PROCESS,
-    STEP_NETWORK,
     STEP_IDS,
     STEP_MOUNTS,
     STEP_PIVOT,
+    STEP_LANDLOCK,
+    STEP_NETWORK, /* made beside the others; what is left of it then */
     STEP_PRIVILEGES,
     STEP_COUNT,
 };
@@ -51,8 +54,27 @@ enum proto_exec_step {
     EXEC_STEP_FORK,
     EXEC_STEP_LIMITS,
     EXEC_STEP_CWD,
+    EXEC_STEP_LOCKS, /* Landlock and filters */
     EXEC_STEP_EXEC,
     EXEC_STEP_COUNT,
+};
+
+enum proto_violation_kind {
+    VIOLATION_SYSCALL, /* `nr` was refused */
+    VIOLATION_SOCKET,  /* a connection to `text` was refused */
+    VIOLATION_PROTECT, /* `text` was created although protected, and removed again */
+};
+
+/* One thing that was refused. */
+struct proto_violation {
+    uint32_t kind;
+    uint32_t reserved;
+    uint32_t pid; /* inside */
+    int32_t nr;
+    uint32_t counted_only; /* one more of too many to tell about */
+    uint64_t args[3];
+    char command[16];
+    char text[112];
 };
 
 /* engine → init. EXEC is followed by its strings, unless they come in a memfd. */
@@ -85,6 +107,7 @@ struct proto_answer {
     uint64_t at_ns;               /* STARTED, EXITED: CLOCK_MONOTONIC, as init saw it happen */
     struct rusage usage;          /* EXITED */
     uint64_t step_ns[STEP_COUNT]; /* READY, STARTED, EXEC_FAILED: how long set-up took */
+    struct proto_violation violation; /* VIOLATION */
 };
 
 /* Strings longer than this travel in a memfd; the socket's buffer would not take them. */

@@ -3,8 +3,12 @@
  * From init to the command: a child that shares init's memory until it execs, so that starting one
  * costs what posix_spawn costs and a failure is simply written down where init can see it.
  *
- * Should: leave init's session, take only its three streams along, lower its limits, then exec.
+ * Should: leave init's session, lower its limits, put on Landlock and the filter, take only its three
+ * streams along, then exec.
  * Mustn't: touch memory that init will need, or return.
+ *
+ * It shares init's descriptors too until the filter is on: its listener appears in init's table and
+ * nowhere else. Only then does it get a table of its own, to arrange as it likes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,10 +20,15 @@
 #include <unistd.h>
 
 #include "backend/native/init.h"
+#include "base/fd.h"
 #include "base/num.h"
+#include "base/str.h"
+#include "filter/filter.h"
 #include "sys/clone.h"
+#include "sys/landlock.h"
 #include "sys/process.h"
 #include "sys/ret.h"
+#include "sys/seccomp.h"
 #include "sys/terminal.h"
 
 static int set_limit(__rlimit_resource_t what, uint64_t value)
@@ -121,11 +130,41 @@ static int exec_in_path(struct init_spawn *spawn)
     return result;
 }
 
-static _Noreturn void fail(struct init_spawn *spawn, enum proto_exec_step step, int r)
+/* AddressSanitizer would look for the end of a stack that it does not know. */
+__attribute__((no_sanitize("address"))) static _Noreturn void
+fail(struct init_spawn *spawn, enum proto_exec_step step, int r)
 {
     spawn->step = step;
     spawn->error = -r;
     _exit(127);
+}
+
+/* The two locks of every command. The filter's listener is left in init's table. */
+static int put_on_locks(struct init_spawn *spawn)
+{
+    const struct filter *filter = spawn->plan->filter;
+    int r = spawn->landlock >= 0 ? sys_landlock_restrict(spawn->landlock) : 0;
+
+    if (r < 0)
+        return r;
+    r = sys_seccomp_load_listen(filter->code, filter->len);
+    if (r < 0)
+        return r;
+    spawn->listener = r;
+    return sys_unshare_descriptors();
+}
+
+/* What the policy adds on top can only refuse more. */
+static int put_on_extra(const struct plan *plan)
+{
+    const struct filter *const extra[] = {plan->unix_filter, plan->user_filter};
+
+    for (size_t i = 0; i < ARRAY_LEN(extra); i++) {
+        int r = extra[i] ? sys_seccomp_load(extra[i]->code, extra[i]->len) : 0;
+        if (r < 0)
+            return r;
+    }
+    return 0;
 }
 
 static int child_main(void *arg)
@@ -135,10 +174,7 @@ static int child_main(void *arg)
 
     int r = ret_errno(setsid());
     if (r >= 0)
-        r = take_streams(spawn);
-    if (r < 0)
-        fail(spawn, EXEC_STEP_TERMINAL, r);
-    r = set_limits(spawn->limits);
+        r = set_limits(&spawn->plan->limits);
     if (r < 0)
         fail(spawn, EXEC_STEP_LIMITS, r);
     r = ret_errno(chdir(spawn->cwd));
@@ -147,19 +183,30 @@ static int child_main(void *arg)
     umask((mode_t)spawn->umask);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
+    r = put_on_locks(spawn);
+    if (r < 0)
+        fail(spawn, EXEC_STEP_LOCKS, r);
+    r = take_streams(spawn);
+    if (r < 0)
+        fail(spawn, EXEC_STEP_TERMINAL, r);
     r = sys_close_from(3);
     if (r == 0)
-        r = exec_in_path(spawn);
-    fail(spawn, EXEC_STEP_EXEC, r);
+        r = put_on_extra(spawn->plan);
+    if (r < 0)
+        fail(spawn, EXEC_STEP_LOCKS, r);
+    fail(spawn, EXEC_STEP_EXEC, exec_in_path(spawn));
 }
 
 int init_spawn(struct init_spawn *spawn)
 {
     spawn->error = 0;
+    spawn->listener = -1;
     int pid = sys_vfork_call(child_main, spawn, spawn->stack, spawn->stack_size);
     if (pid < 0) {
         spawn->step = EXEC_STEP_FORK;
         spawn->error = -pid;
     }
+    if (spawn->error)
+        fd_close(&spawn->listener);
     return pid;
 }

@@ -256,6 +256,35 @@ static void steps_are_made_where_they_are_needed(void **state)
             "seal / layout\n",
         },
         {
+            "nothing is made in a directory of the host",
+            {tmpfs("/", false),
+             {.kind = MOUNT_DIR, .target = "/etc"},
+             {.kind = MOUNT_FILE, .target = "/etc/passwd", .content = "x"},
+             {.kind = MOUNT_LINK, .target = "/etc/localtime", .source = "/usr/x"},
+             {.kind = MOUNT_LINK, .target = "/var/tmp", .source = "/tmp"},
+             bind_dir("/etc", WHY_READ, false),
+             bind_dir("/var", WHY_WRITE, true)},
+            "tmpfs / layout\n"
+            "directory /etc layout\n"
+            "bind /etc read\n"
+            "directory /var layout\n"
+            "bind+ /var write\n"
+            "seal / layout\n",
+        },
+        {
+            "files of our own",
+            {tmpfs("/", false),
+             {.kind = MOUNT_DIR, .target = "/etc"},
+             {.kind = MOUNT_FILE, .target = "/etc/passwd", .content = "x"},
+             {.kind = MOUNT_BIND, .target = "/etc/ssl", .source = "/etc/ssl", .directory = true}},
+            "tmpfs / layout\n"
+            "directory /etc layout\n"
+            "file /etc/passwd layout\n"
+            "directory /etc/ssl layout\n"
+            "bind /etc/ssl layout\n"
+            "seal / layout\n",
+        },
+        {
             "hidden",
             {bind_dir("/", WHY_LAYOUT, false), mask("/h", true), mask("/f", false)},
             "bind / layout\n"

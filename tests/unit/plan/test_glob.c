@@ -132,6 +132,9 @@ static void patterns(void **state)
         {"@/dir/**", "dir/.h dir/a.c dir/sub"},
         {"@/dir/**/", "dir/.h dir/a.c dir/sub"},
         {"@/empty/**", ""},
+        {"@/dir/**/**/a.c", "dir/.h/a.c dir/a.c dir/sub/a.c dir/sub/deep/a.c"},
+        {"@/dir/**/**//**", "dir/.h dir/a.c dir/sub"},
+        {"@/dir/***/a.c", "dir/sub/a.c"},
         {"@/**/none", ""},
         /* links: followed before the first wildcard, never after it */
         {"@/out/*.c", "dir/a.c"},

@@ -70,39 +70,38 @@ static struct policy_item item(const char *text, int from)
 static void existing_paths(void **state)
 {
     static const struct {
-        const char *text;
+        const char *text, *want;
         int from;
-        const char *want;
         bool link;
     } cases[] = {
-        {"@/ws/src", FLAG, "@/ws/src", false},
-        {"@/ws/src/", FLAG, "@/ws/src", false},
-        {"@//ws/./src//", FLAG, "@/ws/src", false},
-        {"@/ws/src/../src/main.c", FLAG, "@/ws/src/main.c", false},
-        {"/", FLAG, "/", false},
-        {"/../..", FLAG, "/", false},
-        {"~", FLAG, "@/home", false},
-        {"~", DOCUMENT, "@/home", false},
-        {"~/", FLAG, "@/home", false},
-        {"~/.ssh/id", DOCUMENT, "@/home/.ssh/id", false},
-        {"~//.ssh/", FLAG, "@/home/.ssh", false},
-        {"~x", FLAG, "@/cwd/~x", false},
-        {"here", FLAG, "@/cwd/here", false},
-        {"./here", FLAG, "@/cwd/here", false},
-        {".", FLAG, "@/cwd", false},
-        {".", DOCUMENT, "@/ws", false},
-        {"..", FLAG, "@", false},
-        {"../ws/src", FLAG, "@/ws/src", false},
-        {"src", DOCUMENT, "@/ws/src", false},
-        {"@/ws/link", FLAG, "@/ws/src", true},
-        {"@/ws/link/", FLAG, "@/ws/src", true},
-        {"@/ws/link/main.c", FLAG, "@/ws/src/main.c", true},
-        {"@/ws/abs/main.c", FLAG, "@/ws/src/main.c", true},
-        {"@/ws/up/.ssh", FLAG, "@/home/.ssh", true},
-        {"../ws/link/../link/main.c", FLAG, "@/ws/src/main.c", false}, /* not known with ".." */
-        {"link", DOCUMENT, "@/ws/src", true},
-        {"./link/main.c", DOCUMENT, "@/ws/src/main.c", true},
-        {"up", DOCUMENT, "@/home", true},
+        {"@/ws/src", "@/ws/src", FLAG, false},
+        {"@/ws/src/", "@/ws/src", FLAG, false},
+        {"@//ws/./src//", "@/ws/src", FLAG, false},
+        {"@/ws/src/../src/main.c", "@/ws/src/main.c", FLAG, false},
+        {"/", "/", FLAG, false},
+        {"/../..", "/", FLAG, false},
+        {"~", "@/home", FLAG, false},
+        {"~", "@/home", DOCUMENT, false},
+        {"~/", "@/home", FLAG, false},
+        {"~/.ssh/id", "@/home/.ssh/id", DOCUMENT, false},
+        {"~//.ssh/", "@/home/.ssh", FLAG, false},
+        {"~x", "@/cwd/~x", FLAG, false},
+        {"here", "@/cwd/here", FLAG, false},
+        {"./here", "@/cwd/here", FLAG, false},
+        {".", "@/cwd", FLAG, false},
+        {".", "@/ws", DOCUMENT, false},
+        {"..", "@", FLAG, false},
+        {"../ws/src", "@/ws/src", FLAG, false},
+        {"src", "@/ws/src", DOCUMENT, false},
+        {"@/ws/link", "@/ws/src", FLAG, true},
+        {"@/ws/link/", "@/ws/src", FLAG, true},
+        {"@/ws/link/main.c", "@/ws/src/main.c", FLAG, true},
+        {"@/ws/abs/main.c", "@/ws/src/main.c", FLAG, true},
+        {"@/ws/up/.ssh", "@/home/.ssh", FLAG, true},
+        {"../ws/link/../link/main.c", "@/ws/src/main.c", FLAG, false}, /* not known with ".." */
+        {"link", "@/ws/src", DOCUMENT, true},
+        {"./link/main.c", "@/ws/src/main.c", DOCUMENT, true},
+        {"up", "@/home", DOCUMENT, true},
     };
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "backend/native/notify.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "sys/process.h"
+
+/* More than these are counted, not told: a flood of refusals costs its maker, not us. */
+#define REPORTS_PER_RUN 100
+#define RETRY_MS 2
+
+void notify_init(struct notify *notify, const struct plan *plan)
+{
+    memset(notify, 0, sizeof *notify);
+    notify->plan = plan;
+    for (size_t i = 0; i < NOTIFY_LISTENERS; i++)
+        notify->listeners[i].fd = -1;
+    for (size_t i = 0; i < NOTIFY_PENDING; i++)
+        notify->pending[i].sock = -1;
+
+    for (size_t i = 0; i < plan->mount_count; i++) {
+        struct stat st;
+        const struct plan_mount *mount = &plan->mounts[i];
+        if (mount->kind == MOUNT_TMPFS && notify->own_count < NOTIFY_OWN_DEVICES &&
+            stat(mount->target, &st) == 0)
+            notify->own[notify->own_count++] = st.st_dev;
+    }
+}
+
+int notify_add(struct notify *notify, int listener, uint32_t run)
+{
+    for (size_t i = 0; i < NOTIFY_LISTENERS; i++) {
+        if (notify->listeners[i].fd >= 0)
+            continue;
+        notify->listeners[i].fd = listener;
+        notify->listeners[i].run = run;
+        notify->listeners[i].reported = 0;
+        sys_seccomp_quick(listener);
+        return 0;
+    }
+    close(listener);
+    return -EMFILE;
+}
+
+size_t notify_poll_set(const struct notify *notify, struct pollfd *fds)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < NOTIFY_LISTENERS; i++)
+        if (notify->listeners[i].fd >= 0)
+            fds[count++] = (struct pollfd){.fd = notify->listeners[i].fd, .events = POLLIN};
+    for (size_t i = 0; i < NOTIFY_PENDING; i++)
+        if (notify->pending[i].sock >= 0 && !notify->pending[i].retry)
+            fds[count++] = (struct pollfd){.fd = notify->pending[i].sock, .events = POLLOUT};
+    return count;
+}
+
+int notify_timeout(const struct notify *notify)
+{
+    for (size_t i = 0; i < NOTIFY_PENDING; i++)
+        if (notify->pending[i].sock >= 0)
+            return RETRY_MS; /* also to notice a caller that was killed while it waited */
+    return -1;
+}
+
+static void tell(struct notify *notify, size_t index, const struct sys_seccomp_call *call,
+                 struct proto_violation *violation)
+{
+    char comm[32];
+
+    if (notify->listeners[index].reported++ >= REPORTS_PER_RUN)
+        violation->counted_only = 1;
+    violation->pid = call->pid;
+    violation->nr = call->nr;
+    memcpy(violation->args, call->args, sizeof violation->args);
+    if (!violation->counted_only && sys_proc_read((pid_t)call->pid, "comm", comm, sizeof comm) > 0) {
+        comm[strcspn(comm, "\n")] = '\0';
+        memcpy(violation->command, comm, sizeof violation->command - 1);
+    }
+    notify->report(notify->arg, notify->listeners[index].run, violation);
+}
+
+static struct notify_pending *free_pending(struct notify *notify)
+{
+    for (size_t i = 0; i < NOTIFY_PENDING; i++)
+        if (notify->pending[i].sock < 0)
+            return &notify->pending[i];
+    return NULL;
+}
+
+static void serve_call(struct notify *notify, size_t index, const struct sys_seccomp_call *call)
+{
+    int listener = notify->listeners[index].fd;
+    struct proto_violation violation = {.kind = VIOLATION_SYSCALL};
+    struct notify_pending *pending = free_pending(notify);
+    int r = -EPERM;
+
+    if (call->nr == SYS_connect)
+        r = pending ? notify_connect(notify, listener, call, pending, &violation) : -EAGAIN;
+    if (r == NOTIFY_LATER)
+        return;
+    sys_seccomp_answer(listener, call->id, r);
+    if (call->nr != SYS_connect || violation.kind == VIOLATION_SOCKET)
+        tell(notify, index, call, &violation);
+}
+
+static void serve_listener(struct notify *notify, size_t index, short events)
+{
+    struct sys_seccomp_call call;
+
+    if (events & POLLIN) {
+        if (sys_seccomp_receive(notify->listeners[index].fd, &call) == 0)
+            serve_call(notify, index, &call);
+    } else if (events & (POLLHUP | POLLERR | POLLNVAL)) {
+        fd_close(&notify->listeners[index].fd); /* nobody is left who could ask */
+    }
+}
+
+static void serve_pending(struct notify_pending *pending)
+{
+    int r = sys_seccomp_waits(pending->listener, pending->id) ? notify_connect_again(pending)
+                                                              : -EINTR;
+
+    if (r == NOTIFY_LATER)
+        return;
+    sys_seccomp_answer(pending->listener, pending->id, r);
+    fd_close(&pending->sock);
+    fd_close(&pending->target);
+}
+
+void notify_serve(struct notify *notify, const struct pollfd *fds, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!fds[i].revents)
+            continue;
+        for (size_t k = 0; k < NOTIFY_LISTENERS; k++)
+            if (notify->listeners[k].fd == fds[i].fd) {
+                serve_listener(notify, k, fds[i].revents);
+                break;
+            }
+    }
+    for (size_t i = 0; i < NOTIFY_PENDING; i++)
+        if (notify->pending[i].sock >= 0)
+            serve_pending(&notify->pending[i]);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Calls that the filter asks about, answered by init.
+ *
+ * connect() is done here, on the caller's own socket and from a copy of its arguments, so that what
+ * was checked is what happens. Everything else that is asked about is refused, and told.
+ */
+#pragma once
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+
+#include "backend/native/proto.h"
+#include "plan/plan.h"
+#include "sys/seccomp.h"
+
+#define NOTIFY_LISTENERS 64
+#define NOTIFY_PENDING 16
+#define NOTIFY_OWN_DEVICES 16
+
+/* A connect() that could not be finished at once; its caller waits. */
+struct notify_pending {
+    int sock;     /* -1: free */
+    int listener; /* where the caller waits */
+    uint64_t id;
+    bool retry;   /* a unix listener with a full backlog: there is nothing to poll for */
+    socklen_t len;
+    struct sockaddr_storage address;
+    int target;   /* the socket file the address names, or -1 */
+};
+
+struct notify {
+    const struct plan *plan;
+    dev_t own[NOTIFY_OWN_DEVICES];   /* file systems that only this sandbox can make sockets on */
+    size_t own_count;
+    struct {
+        int fd; /* -1: free */
+        uint32_t run;
+        uint32_t reported;
+    } listeners[NOTIFY_LISTENERS];
+    struct notify_pending pending[NOTIFY_PENDING];
+    void (*report)(void *arg, uint32_t run, const struct proto_violation *violation);
+    void *arg;
+};
+
+void notify_init(struct notify *notify, const struct plan *plan);
+
+/* Serve the questions of a run. Takes the listener. */
+int notify_add(struct notify *notify, int listener, uint32_t run);
+
+/* Add what is to be polled to `fds` (room for NOTIFY_LISTENERS + NOTIFY_PENDING). */
+size_t notify_poll_set(const struct notify *notify, struct pollfd *fds);
+
+/* How long poll() may sleep, in ms; -1: for ever. */
+int notify_timeout(const struct notify *notify);
+
+/* Serve what is ready. `fds` as notify_poll_set() filled it. */
+void notify_serve(struct notify *notify, const struct pollfd *fds, size_t count);
+
+/* connect.c: do a connect(). Returns its result, or NOTIFY_LATER with `pending` filled. */
+#define NOTIFY_LATER 1
+int notify_connect(struct notify *notify, int listener, const struct sys_seccomp_call *call,
+                   struct notify_pending *pending, struct proto_violation *violation);
+
+/* Try again, or see how it ended. Returns as above. */
+int notify_connect_again(struct notify_pending *pending);

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Protected paths that do not exist. The kernel cannot be told to refuse a name, so init watches the
+ * directories in which one would have to be created, removes what appears, and tells.
+ */
+#pragma once
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "backend/native/proto.h"
+#include "plan/plan.h"
+
+#define WATCH_DIRECTORIES 32
+#define WATCH_SIGNAL SIGIO
+
+struct watch {
+    const struct plan *plan;
+    int directories[WATCH_DIRECTORIES]; /* open, each tells of changes by WATCH_SIGNAL */
+    size_t count;
+    bool polls; /* a directory could not be watched: look every now and then */
+    void (*report)(void *arg, uint32_t run, const struct proto_violation *violation);
+    void *arg;
+};
+
+/*
+ * Look at every watched path: follow directories that have appeared, undo what must not be. To be
+ * called at first, on every WATCH_SIGNAL, and when everything has ended.
+ */
+void watch_look(struct watch *watch);
+
+/* How long to wait for the signal before looking anyway, in ms; -1: for ever. */
+int watch_timeout(const struct watch *watch);

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The locks beside mounts and namespaces: syscall filters, Landlock, unix sockets of the host. And
+ * whether what the policy requires is there.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/str.h"
+#include "filter/filter.h"
+#include "plan/passes.h"
+#include "sys/landlock.h"
+
+/* A file is put on top of a floor that no policy can remove. */
+static int choose_filter(const struct policy *policy, struct plan *plan, struct hutch_error *err)
+{
+    const struct policy_value *value = &policy->values[POLICY_SYSCALLS];
+    const char *name = value->text ? value->text : "default";
+    bool shipped = str_eq(name, "default") || str_eq(name, "strict");
+
+    plan->init_filter = filter_shipped("init");
+    plan->filter = filter_shipped(shipped ? name : "floor");
+    plan->filter_name = arena_strdup(&plan->arena, name);
+    plan->strict = str_eq(name, "strict");
+    if (!plan->init_filter || !plan->filter)
+        return err_set(err, HUTCH_EUNSUPPORTED, value->origin,
+                       "there is no syscall filter for this machine's architecture");
+    if (shipped)
+        return 0;
+
+    struct filter *user = arena_alloc(&plan->arena, sizeof *user);
+    if (!user)
+        return err_oom(err);
+    int r = filter_from_file(name, &plan->arena, user, err);
+    plan->user_filter = user;
+    return r;
+}
+
+static int add_socket(struct resolver *resolver, struct plan *plan, struct plan_entries *entries,
+                      const struct policy_item *item, struct hutch_error *err)
+{
+    struct resolved found;
+    char shown[256];
+    int r = resolve_existing(resolver, item, &found, err);
+
+    if (r < 0)
+        return r;
+    fd_auto int fd = found.fd;
+    if (!S_ISSOCK(found.st.st_mode))
+        return err_set(err, HUTCH_EPOLICY, item->origin, "'%s' is not a socket",
+                       str_printable(item->text, shown, sizeof shown));
+    void *grown = arena_grow(&plan->arena, plan->sockets, plan->socket_count, &plan->socket_cap,
+                             sizeof *plan->sockets);
+    if (!grown)
+        return err_oom(err);
+    plan->sockets = grown;
+    plan->sockets[plan->socket_count++] = (struct plan_socket){
+        .path = found.path, .dev = found.st.st_dev, .ino = found.st.st_ino};
+    plan_entry_add(plan, entries,
+                   (struct plan_mount){.kind = MOUNT_BIND,
+                                       .why = WHY_READ,
+                                       .target = found.path,
+                                       .source = found.path,
+                                       .origin = item->origin,
+                                       .source_fd = fd_take(&fd),
+                                       .dev = found.st.st_dev,
+                                       .ino = found.st.st_ino,
+                                       .idmap = plan_needs_idmap(plan, &found.st, false),
+                                       .owner_uid = found.st.st_uid,
+                                       .owner_gid = found.st.st_gid});
+    return 0;
+}
+
+int plan_pass_sockets(const struct policy *policy, struct resolver *resolver, struct plan *plan,
+                      struct plan_entries *entries, struct hutch_error *err)
+{
+    const struct policy_value *value = &policy->values[POLICY_NET_UNIX];
+
+    if (value->text && str_eq(value->text, "none"))
+        plan->unix_filter = filter_shipped("no-unix");
+    for (size_t i = 0; i < value->count; i++) {
+        int r = add_socket(resolver, plan, entries, &value->items[i], err);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* "landlock>=6": 6 for the word "landlock", 0 without a number; -1 for another word. */
+static long wanted_version(const char *want, const char *word)
+{
+    size_t len = strlen(word);
+
+    if (strncmp(want, word, len) != 0)
+        return -1;
+    if (want[len] == '\0')
+        return 0;
+    return strncmp(want + len, ">=", 2) == 0 ? strtol(want + len + 2, NULL, 10) : -1;
+}
+
+static bool is_met(const struct plan *plan, const char *want)
+{
+    static const char *const always[] = {"userns", "mountns", "pidns",    "ipcns",
+                                         "utsns",  "cgroupns", "seccomp", "timeout",
+                                         "output", "open_files", "file_size"};
+    long landlock = wanted_version(want, "landlock");
+
+    for (size_t i = 0; i < ARRAY_LEN(always); i++)
+        if (str_eq(want, always[i]))
+            return true;
+    if (str_eq(want, "netns"))
+        return plan->net == NET_NONE;
+    return landlock >= 0 && plan->landlock_abi > 0 && plan->landlock_abi >= landlock;
+}
+
+int plan_pass_locks(const struct policy *policy, struct plan *plan, struct hutch_error *err)
+{
+    const struct policy_value *require = &policy->values[POLICY_REQUIRE];
+    int abi = sys_landlock_abi();
+    int r = choose_filter(policy, plan, err);
+
+    if (r < 0)
+        return r;
+    plan->landlock_abi = abi > 0 ? abi : 0;
+    plan->net = (enum policy_net)policy->values[POLICY_NET].number;
+    for (size_t i = 0; i < require->count; i++)
+        if (!is_met(plan, require->items[i].text))
+            return err_set(err, HUTCH_EUNSUPPORTED, require->items[i].origin,
+                           "'%s' is required and would not be enforced",
+                           require->items[i].text);
+    return 0;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A path, link by link. The kernel resolves paths for us everywhere else; here we need to know what
+ * it passes, because a link that can be replaced is another way to the name it leads to.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "plan/resolve.h"
+
+/* As many as the kernel follows. */
+#define LINKS_MAX 40
+
+struct walk {
+    struct arena *arena;
+    const char *at;   /* canonical, a directory */
+    const char *rest; /* still to go */
+    size_t links;
+};
+
+/* Follow the link `path`: its text goes before what is left. */
+static int follow(struct walk *walk, const char *path, const char *rest)
+{
+    char text[PATH_MAX];
+    ssize_t len = readlink(path, text, sizeof text - 1);
+
+    if (len < 0)
+        return -errno;
+    if (++walk->links > LINKS_MAX)
+        return -ELOOP;
+    text[len] = '\0';
+    walk->rest = arena_printf(walk->arena, "%s/%s", text, rest);
+    if (text[0] == '/')
+        walk->at = "/";
+    return walk->rest ? 0 : -ENOMEM;
+}
+
+/* One component. Returns 1 to go on, 0 when the next one is not a directory or not there. */
+static int step(struct walk *walk, resolve_link_fn *fn, void *arg, struct hutch_error *err)
+{
+    const char *start = walk->rest + strspn(walk->rest, "/");
+    size_t len = strcspn(start, "/");
+    const char *name = arena_strndup(walk->arena, start, len);
+    struct stat st;
+
+    if (len == 0 || !name)
+        return name ? 0 : -ENOMEM;
+    if (str_eq(name, ".") || str_eq(name, "..")) {
+        walk->at = len == 1 ? walk->at : path_parent(walk->arena, walk->at);
+        walk->rest = start + len;
+        return walk->at ? 1 : -ENOMEM;
+    }
+    const char *path = path_join(walk->arena, walk->at, name);
+    if (!path)
+        return -ENOMEM;
+    if (lstat(path, &st) < 0) /* any other failure must not pass for "not there" */
+        return errno == ENOENT || errno == ENOTDIR || errno == EACCES ? 0 : -errno;
+    if (S_ISLNK(st.st_mode)) {
+        int r = fn(arg, path, err);
+        if (r == 0)
+            r = follow(walk, path, start + len);
+        return r < 0 ? r : 1;
+    }
+    if (!S_ISDIR(st.st_mode))
+        return 0;
+    walk->at = path;
+    walk->rest = start + len;
+    return 1;
+}
+
+int resolve_walk(struct resolver *resolver, const struct policy_item *item,
+                 resolve_link_fn *fn, void *arg, const char **ret_directory, const char **ret_rest,
+                 struct hutch_error *err)
+{
+    struct walk walk = {.arena = resolver->arena};
+    char shown[256];
+    int r = resolve_start(resolver, item, &walk.at, &walk.rest, err);
+
+    if (r < 0)
+        return r;
+    if (err)
+        err->code = 0;
+    while ((r = step(&walk, fn, arg, err)) > 0)
+        ;
+    /* `fn` has said why itself, if it was the one to fail. */
+    if (r < 0)
+        return err && err->code ? r
+                                : err_sys(err, r, item->origin, "cannot look at '%s'",
+                                          str_printable(item->text, shown, sizeof shown));
+    *ret_directory = walk.at;
+    *ret_rest = walk.rest + strspn(walk.rest, "/");
+    return 0;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Network namespaces. */
+#pragma once
+
+/*
+ * Move the calling process into a new network namespace with its loopback up (the kernel then gives
+ * it 127.0.0.1 and ::1). Returns a close-on-exec descriptor of the namespace.
+ */
+int sys_network_new(void);
+
+/* Move the calling process into the network namespace `ns`. */
+int sys_network_enter(int ns);

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Group E: rights, ids, and what sockets open up in the kernel. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <grp.h>
+#include <linux/netlink.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "attack.h"
+
+#ifndef TCP_ULP
+#define TCP_ULP 31
+#endif
+
+/* ---- Rights ---- */
+
+/* The value after "name:" in /proc/self/status. */
+static unsigned long long status_field(const char *name, int base)
+{
+    static char buf[8192];
+    const char *line;
+
+    need(slurp("/proc/self/status", buf, sizeof buf) > 0, "status");
+    line = strstr(buf, name);
+    need(line != NULL, name);
+    return strtoull(line + strlen(name), NULL, base);
+}
+
+static int rights(char **arg)
+{
+    static const struct {
+        const char *name;
+        unsigned long long want;
+    } fields[] = {{"CapInh:", 0}, {"CapPrm:", 0},     {"CapEff:", 0}, {"CapBnd:", 0},
+                  {"CapAmb:", 0}, {"NoNewPrivs:", 1}, {"Seccomp:", 2}};
+
+    (void)arg;
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        unsigned long long value = status_field(fields[i].name, 16);
+        if (value != fields[i].want)
+            return escaped("%s %llx", fields[i].name, value);
+    }
+    return held("no capabilities, no_new_privs, a filter");
+}
+
+static int become_root(char **arg)
+{
+    (void)arg;
+    if (getuid() == 0)
+        return escaped("uid 0 already");
+    if (setresuid(0, 0, 0) == 0 || setresgid(0, 0, 0) == 0)
+        return escaped("became root");
+    return held("setresuid: %s (errno %d)", strerror(errno), errno);
+}
+
+static int drop_groups(char **arg)
+{
+    gid_t group = getegid();
+
+    (void)arg;
+    return verdict(setgroups(1, &group) == 0, "setgroups");
+}
+
+/* The second lock on nested user namespaces: the limit that lasts when the filter fails. */
+static int nested_limit(char **arg)
+{
+    char buf[64];
+    ssize_t n = slurp("/proc/sys/user/max_user_namespaces", buf, sizeof buf);
+
+    (void)arg;
+    if (n < 0)
+        return held("the limit cannot be seen: %s (errno %d)", strerror(errno), errno);
+    return atol(buf) > 0 ? escaped("max_user_namespaces is %ld", atol(buf))
+                         : held("the limit is 0");
+}
+
+/* ---- Socket families ---- */
+
+static bool opens(int family, int type, int protocol)
+{
+    int fd = socket(family, type, protocol);
+
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+/* All families but the usual ones and vsock, which has a case of its own without a control. */
+static int families(char **arg)
+{
+    static const int types[] = {SOCK_STREAM, SOCK_DGRAM, SOCK_RAW, SOCK_SEQPACKET, SOCK_RDM};
+
+    (void)arg;
+    for (int family = 0; family < 64; family++) {
+        if (family == AF_UNIX || family == AF_INET || family == AF_INET6 || family == AF_NETLINK ||
+            family == AF_VSOCK)
+            continue;
+        for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+            if (opens(family, types[i], 0))
+                return escaped("socket family %d, type %d", family, types[i]);
+    }
+    return held("no other family: %s (errno %d)", strerror(errno), errno);
+}
+
+static int one_socket(char **arg)
+{
+    return verdict(opens((int)number(arg[0]), (int)number(arg[1]), (int)number(arg[2])),
+                   text("socket(%s, %s, %s)", arg[0], arg[1], arg[2]));
+}
+
+static int netlink_protocols(char **arg)
+{
+    (void)arg;
+    for (int protocol = 1; protocol <= 22; protocol++)
+        if (opens(AF_NETLINK, SOCK_RAW, protocol))
+            return escaped("netlink protocol %d", protocol);
+    return held("no netlink but route: %s (errno %d)", strerror(errno), errno);
+}
+
+static int odd_protocols(char **arg)
+{
+    static const struct {
+        const char *name;
+        int type;
+        int protocol;
+    } rows[] = {{"MPTCP", SOCK_STREAM, 262},
+                {"SCTP", SOCK_STREAM, IPPROTO_SCTP},
+                {"DCCP", 6, IPPROTO_DCCP},
+                {"UDPLITE", SOCK_DGRAM, IPPROTO_UDPLITE},
+                {"L2TP", SOCK_DGRAM, 115},
+                {"SMC", SOCK_STREAM, 256},
+                {"raw ICMP", SOCK_RAW, IPPROTO_ICMP},
+                {"raw", SOCK_RAW, IPPROTO_RAW}};
+
+    (void)arg;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (opens(AF_INET, rows[i].type, rows[i].protocol) ||
+            opens(AF_INET6, rows[i].type, rows[i].protocol))
+            return escaped("%s", rows[i].name);
+    return held("TCP and UDP only: %s (errno %d)", strerror(errno), errno);
+}
+
+/* A connected pair of TCP sockets on our own loopback device. */
+static int tcp_pair(void)
+{
+    struct sockaddr_in addr = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof addr;
+    int server = socket(AF_INET, SOCK_STREAM, 0);
+    int client = socket(AF_INET, SOCK_STREAM, 0);
+
+    need(bind(server, (struct sockaddr *)&addr, len) == 0 && listen(server, 1) == 0, "listen");
+    need(getsockname(server, (struct sockaddr *)&addr, &len) == 0, "getsockname");
+    need(connect(client, (struct sockaddr *)&addr, len) == 0, "connect to loopback");
+    return client;
+}
+
+/* Upper layer protocols load code into the kernel's TCP (ESP in TCP: CVE-2026-46300). */
+static int upper_layer(char **arg)
+{
+    static const char *const names[] = {"espintcp", "tls", "smc", "mptcp"};
+    int fd = tcp_pair();
+
+    (void)arg;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (setsockopt(fd, IPPROTO_TCP, TCP_ULP, names[i], (socklen_t)strlen(names[i])) == 0)
+            return escaped("TCP_ULP %s", names[i]);
+        /* Any other answer is that of a kernel which has looked for the protocol. */
+        if (errno != EPERM && errno != EACCES && errno != ENOPROTOOPT)
+            return escaped("TCP_ULP %s reached the kernel: %s", names[i], strerror(errno));
+    }
+    return held("TCP_ULP: %s (errno %d)", strerror(errno), errno);
+}
+
+const struct verb kernel_verbs[] = {
+    {"rights", "", 0, rights},
+    {"become-root", "", 0, become_root},
+    {"setgroups", "", 0, drop_groups},
+    {"nested-limit", "", 0, nested_limit},
+    {"families", "", 0, families},
+    {"socket", "FAMILY TYPE PROTOCOL", 3, one_socket},
+    {"netlink", "", 0, netlink_protocols},
+    {"odd-protocols", "", 0, odd_protocols},
+    {"upper-layer", "", 0, upper_layer},
+    {0},
+};

@@ -1,0 +1,360 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A: paths that the trusted side touches while it sets up, protects or hides."""
+import json
+import os
+import subprocess
+import time
+
+from case import Case, naive, own_ns
+from stage import DONE, ESCAPED, HELD, REFUSED
+
+
+# ---- A1 to A4: the workspace is the root directory, and was left full of links by an earlier run
+
+def planted(link, target):
+    """A link in the workspace where hutch needs a directory, to a place outside."""
+    def setup(stage):
+        stage.victim()
+        path = stage.work / link
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.symlink_to(target.format(dir=stage.dir))
+        stage.vars["link"] = link
+    return setup
+
+
+@naive
+def make_by_name(stage):
+    """As a tool does that makes its mount points by name."""
+    os.makedirs(stage.work / stage.vars["link"] / "made")
+
+
+@naive
+def make_in_oldroot(stage):
+    """As bwrap did before 0.12: it makes mount points while the host is at /oldroot."""
+    if stage.tools.bwrap:
+        stage.run(bwrap_root(stage, ["exit-with", "0"]))
+    else:
+        os.makedirs(os.readlink(stage.work / stage.vars["link"])[len("/oldroot"):] + "/made")
+
+
+def bwrap_root(stage, verb):
+    """The workspace as root, with bwrap."""
+    return [stage.tools.bwrap, "--bind", stage.work, "/", "--ro-bind", "/usr", "/usr", "--proc",
+            "/proc", "--dev", "/dev", "--tmpfs", "/" + stage.vars["link"] + "/made", "/attack", *verb]
+
+
+def run_in_root(stage):
+    if stage.who == "bwrap":
+        return stage.run(bwrap_root(stage, stage.expand(["write-file", "/{link}/pwned"])))
+    argv = stage.wrap(["write-file", "/{link}/pwned"], ["--layout", "root"])
+    argv[argv.index(str(stage.attack))] = "/attack"
+    code, text = stage.run(argv)
+    # Inside, the link leads nowhere or into the sandbox: only the victim tells.
+    return (REFUSED if code == REFUSED else HELD), text
+
+
+def in_root(number, what, link, target):
+    return Case(number, what, setup=planted(link, target), control=make_by_name, play=run_in_root,
+                refusal=True)
+
+
+def fake_null(stage):
+    stage.canary("victim", "kernel setting\n")
+    stage.file("work/secret", "hidden\n")
+    (stage.work / "dev").mkdir()
+    (stage.work / "dev/null").symlink_to("../../victim")
+
+
+def run_masked(stage):
+    if stage.who == "control":
+        return stage.run(own_ns(stage, ["mask-by-name", f"{stage.work}/dev/null",
+                                        f"{stage.work}/secret"]))
+    argv = stage.wrap(["read-file", "/secret"], ["--layout", "root", "--hide", "{work}/secret"])
+    argv[argv.index(str(stage.attack))] = "/attack"
+    return stage.run(argv)
+
+
+def fake_proc(stage):
+    for name in ("uid_map", "gid_map", "setgroups", "attr/exec"):
+        stage.canary(f"work/proc/self/{name}", "fake\n")
+
+
+@naive
+def write_fake_proc(stage):
+    (stage.work / "proc/self/uid_map").write_text("0 1000 1\n")
+
+
+def run_fake_proc(stage):
+    argv = stage.wrap(["rights"], ["--layout", "root"])
+    argv[argv.index(str(stage.attack))] = "/attack"
+    code, text = stage.run(argv)
+    # What has rights inside is the business of E49; that it runs and writes nothing is ours.
+    return (HELD if code in (HELD, ESCAPED) else code), text
+
+
+# ---- A5: descriptors as working directory
+
+def leaked_directory(stage):
+    stage.file("out/canary")
+    fd = os.open(stage.out, os.O_RDONLY | os.O_DIRECTORY)
+    stage.fds = [os.dup2(fd, number) for number in range(40, 48)]
+    os.close(fd)
+    stage.cleanups.append(lambda: [os.close(number) for number in stage.fds])
+
+
+def run_leaked(suffix):
+    def play(stage):
+        if stage.who == "control":
+            return stage.run([stage.attack, "own-ns", "leaky-chroot", "40", stage.work,
+                              "cwd-reaches", "canary"])
+        worst = HELD, "no descriptor leads out"
+        for fd in [3, 4, 5, 6, 7, 8, *stage.fds[:2]]:
+            argv = stage.wrap(["cwd-reaches", "canary"],
+                              ["--layout", "minimal", "--cwd", f"/proc/self/fd/{fd}{suffix}"])
+            argv[argv.index(str(stage.attack))] = "/workspace/attack"
+            code, text = stage.run(argv)
+            if code not in (HELD, REFUSED):
+                worst = code, text
+        return worst
+    return play
+
+
+# ---- A6: protected paths
+
+def git_without_hooks(stage):
+    (stage.work / ".git").mkdir()
+    (stage.work / ".git/HEAD").write_text("ref: refs/heads/main\n")
+    stage.never("work/.git/hooks")
+
+
+def nothing_there(name):
+    return lambda stage: stage.never("work/" + name) and None
+
+
+def protected_file(stage):
+    stage.canary("work/.git/config", "[core]\n")
+    (stage.work / ".git/hooks").mkdir()
+
+
+def absent_cases():
+    rows = [("a", "mkdir", ".git/hooks"), ("b", "rename", ".git/hooks"), ("c", "symlink", ".git/hooks"),
+            ("d", "link", ".git/hooks"), ("e", "fifo", ".git/hooks"), ("f", "socket", ".git/hooks"),
+            ("g", "tmpfile", ".git/hooks"), ("h", "open", ".git/hooks")]
+    return [Case(f"A6{letter}", f"bring a protected path into being: {how}", ["make", how, path],
+                 setup=git_without_hooks, flags=["--protect", "{work}/.git/hooks"])
+            for letter, how, path in rows]
+
+
+def agent_settings(stage):
+    (stage.work / ".agent").mkdir()
+    stage.never("work/.agent/settings.json")
+
+
+# ---- A7: names that change while hutch looks
+
+def flipping(name):
+    """`name` in the workspace is a directory and, every other moment, a link to the victim."""
+    def setup(stage):
+        stage.victim()
+        (stage.work / name).mkdir()
+        (stage.work / "other").symlink_to("../victim")
+        stage.start([stage.attack, "exchange", stage.work / name, stage.work / "other"])
+        stage.vars["link"] = name
+    return setup
+
+
+@naive
+def look_then_make(stage):
+    path = stage.work / stage.vars["link"]
+    for _ in range(100000):
+        if not path.is_symlink():
+            try:
+                os.mkdir(path / "made")
+                os.rmdir(path / "made")
+            except OSError:
+                pass
+        if os.listdir(stage.dir / "victim"):
+            return
+
+
+def run_while_flipping(flags, verb):
+    def play(stage):
+        end = time.monotonic() + 1.0
+        code, text = HELD, ""
+        while time.monotonic() < end:
+            argv = stage.wrap(verb, flags)
+            if "root" in flags:
+                argv[argv.index(str(stage.attack))] = "/attack"
+            code, text = stage.run(argv)
+            if code not in (HELD, ESCAPED, DONE, REFUSED):
+                return code, text
+        return HELD, "the victim was never touched"
+    return play
+
+
+# ---- A9: names that are not files
+
+def odd_files(stage):
+    (stage.work / ".git").mkdir()
+    os.mkfifo(stage.work / ".git/hooks")
+    os.mkfifo(stage.work / ".env")
+    stage.unix(str(stage.work / ".bashrc"))
+    deep = stage.work
+    for _ in range(200):
+        deep = deep / "d"
+        deep.mkdir()
+    (stage.work / "new\nline").write_text("x")
+
+
+def open_odd(stage):
+    if stage.who == "control":
+        # Whoever just opens it waits for somebody to write: for ever.
+        try:
+            subprocess.run(["cat", stage.work / ".env"], timeout=0.2, check=False)
+        except subprocess.TimeoutExpired:
+            return ESCAPED, "opening it hangs"
+        return HELD, "it can be opened"
+    flags = ["--protect", "{work}/.git/hooks", "--hide", "{work}/.env", "--protect", "{work}/.bashrc",
+             "--hide", "{work}/new\nline"]
+    return stage.run(stage.wrap(["exit-with", "0"], flags))
+
+
+def link_to_itself(stage):
+    (stage.work / ".git").mkdir()
+    (stage.work / ".git/config").symlink_to("config")
+
+
+def protect_loop(stage):
+    if stage.who == "control":
+        code, text = stage.run(["cat", stage.work / ".git/config"])
+        return (ESCAPED, "whoever follows it fails") if code else (HELD, text)
+    return stage.run(stage.wrap(["make", "rename", ".git/config"],
+                                ["--protect", "{work}/.git/config"]))
+
+
+# ---- A10: mounts below mounts
+
+def mount_below(stage):
+    stage.file("out/x")
+    (stage.out / "sub").mkdir()
+
+
+def run_below(stage):
+    verb = ["write-file", f"{stage.out}/sub/inner"]
+    if stage.who == "control":
+        return stage.run([stage.attack, "with-tmpfs", stage.out / "sub", "ro-bind", stage.out, *verb])
+    return stage.run([stage.attack, "with-tmpfs", stage.out / "sub",
+                      *stage.wrap(verb, ["--read", "{out}"])])
+
+
+def run_late(stage):
+    verb = ["sees-later", f"{stage.out}/sub/inner"]
+    if stage.who == "control":
+        return stage.run([stage.attack, "late-mount", stage.out, "slave-ns", *verb])
+    return stage.run([stage.attack, "late-mount", stage.out, *stage.wrap(verb, capture=False)])
+
+
+# ---- A11: text that looks like options
+
+def run_injected(stage):
+    if stage.who == "control":
+        (stage.out / "t").write_text("")
+        return stage.run([stage.tools.hutch, "run", "-w", stage.work, "--write", stage.out, "--",
+                          stage.attack, "write-file", stage.out / "t"])
+    code, text = stage.run([stage.tools.hutch, "run", "--json", "-w", stage.work, "--", "--write",
+                            str(stage.out), str(stage.attack), "write-file", str(stage.out / "t")])
+    return (HELD, "not an option") if code == 127 else (code, text)
+
+
+def odd_workspace(stage):
+    stage.canary("out/t")
+    path = stage.work / "--write=out"
+    path.mkdir()
+    stage.vars["odd"] = path
+
+
+def run_odd_workspace(stage):
+    if stage.who == "control":
+        return stage.run([stage.attack, "write-file", stage.out / "t"])
+    os.link(stage.attack, stage.vars["odd"] / "attack")
+    return stage.run([stage.tools.hutch, "run", "--json", "-w", stage.vars["odd"].name, "--",
+                      "./attack", "write-file", str(stage.out / "t")])
+
+
+def run_nul(stage):
+    """A path with a NUL in it: whoever cuts it there grants more than was said."""
+    text = str(stage.out) + ("" if stage.who == "control" else "\0/narrow")
+    policy = stage.file("policy.json", json.dumps({"filesystem": {"write": [text]}}))
+    code, text = stage.run([stage.tools.hutch, "run", "-w", stage.work, "--policy", policy, "--",
+                            stage.attack, "write-file", stage.out / "t"])
+    return (HELD, "refused") if code == REFUSED else (code, text)
+
+
+# ---- A12: set-user-id
+
+def planted_suid(stage):
+    path = stage.work / "suid"
+    path.write_bytes(stage.attack.read_bytes())
+    path.chmod(0o4755)
+
+
+CASES = [
+    # Only inside a tool that keeps the old root there does this link lead anywhere.
+    Case("A1a", "mount point below a link to /oldroot", setup=planted(".cache", "/oldroot{dir}/victim"),
+         control=make_in_oldroot, play=run_in_root, refusal=True),
+    in_root("A1b", "mount point below a link with ..", ".cache", "../victim"),
+    in_root("A1c", "mount point below an absolute link", "etc", "{dir}/victim"),
+    in_root("A1d", "mount point below a link through /proc", "usr", "/proc/self/root{dir}/victim"),
+    in_root("A1e", "mount point of /tmp is a link", "tmp", "../victim"),
+    Case("A2", "the mask's source is a planted /dev/null", setup=fake_null, play=run_masked,
+         bwrap=False),
+    in_root("A3a", "/dev/pts is a planted link", "dev/pts", "../../victim"),
+    in_root("A3b", "/dev is a planted link", "dev", "../victim"),
+    Case("A4", "a planted /proc takes the id maps", setup=fake_proc, control=write_fake_proc,
+         play=run_fake_proc, bwrap=False),
+    Case("A5a", "working directory is a leaked descriptor", setup=leaked_directory,
+         play=run_leaked(""), bwrap=False),
+    Case("A5b", "working directory above a leaked descriptor", setup=leaked_directory,
+         play=run_leaked("/../.."), bwrap=False),
+    *absent_cases(),
+    Case("A6i", "protected path: its parent moved away and made anew", ["move-parent", ".git", "hooks"],
+         setup=git_without_hooks, flags=["--protect", "{work}/.git/hooks"]),
+    Case("A6j", "protected path: its parent built elsewhere and moved in", ["move-in", ".git", "hooks"],
+         setup=nothing_there(".git/hooks"), flags=["--protect", "{work}/.git/hooks"]),
+    Case("A6k", "protected path: made through a linked parent", ["via-link", ".git", "hooks"],
+         setup=git_without_hooks, flags=["--protect", "{work}/.git/hooks"]),
+    Case("A6l", "protected path: settings of an agent", ["make", "open", ".agent/settings.json"],
+         setup=agent_settings, flags=["--protect", "{work}/.agent/settings.json"]),
+    Case("A6m", "a protected file: eleven ways to change it", ["change", ".git/config"],
+         setup=protected_file, flags=["--protect", "{work}/.git/config"]),
+    Case("A6n", "the default profile protects .git/config", ["change", ".git/config"],
+         setup=protected_file),
+    Case("A6o", "the default profile protects absent .git/hooks", ["make", "mkdir", ".git/hooks"],
+         setup=git_without_hooks),
+    Case("A7a", "mount point exchanged with a link during set-up", setup=flipping("etc"),
+         control=look_then_make, play=run_while_flipping(["--layout", "root"], ["exit-with", "0"]),
+         bwrap=False),
+    Case("A7b", "protected parent exchanged with a link during set-up", setup=flipping(".git"),
+         control=look_then_make, bwrap=False,
+         play=run_while_flipping(["--protect", "{work}/.git/hooks"], ["make", "mkdir", ".git/hooks"])),
+    Case("A8", "file calls of the host against a racing sandbox",
+         skip="there are no file calls yet (`hutch rpc` comes later)"),
+    Case("A9a", "protected and hidden names are FIFOs and sockets", setup=odd_files, play=open_odd,
+         bwrap=False),
+    Case("A9b", "a protected name is a link to itself", setup=link_to_itself, play=protect_loop,
+         refusal=True, bwrap=False),
+    Case("A10a", "read-only tree with a writable mount inside", setup=mount_below, play=run_below),
+    Case("A10b", "a mount that appears on the host later", setup=mount_below, play=run_late),
+    Case("A11a", "a command that looks like options", play=run_injected, bwrap=False),
+    Case("A11b", "a workspace that looks like an option", setup=odd_workspace, play=run_odd_workspace,
+         bwrap=False),
+    Case("A11c", "a NUL in a granted path", play=run_nul, bwrap=False),
+    Case("A12a", "run a planted set-uid file", ["run-other", "./suid"], setup=planted_suid, root=True,
+         user_control=True),
+    Case("A12b", "run a set-uid program of the host", ["secure-exec", "/usr/bin/su"],
+         user_control=True),
+    *[Case(f"A12{letter}", f"leave a set-uid file behind: {how}", ["suid", how, "made"],
+           setup=lambda stage: stage.plain("work/made") and None)
+      for letter, how in zip("cdefg", ("chmod", "fchmod", "fchmodat2", "creat", "mknod"))],
+    Case("A12h", "give a file a capability", ["file-capability", "made"], control=own_ns),
+]

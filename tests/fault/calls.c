@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "calls.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+/* Numbers that headers of distributions may lack; they are the same on every machine. */
+#define NR_pidfd_send_signal 424
+#define NR_open_tree 428
+#define NR_move_mount 429
+#define NR_fsopen 430
+#define NR_fsconfig 431
+#define NR_fsmount 432
+#define NR_pidfd_open 434
+#define NR_clone3 435
+#define NR_close_range 436
+#define NR_openat2 437
+#define NR_pidfd_getfd 438
+#define NR_mount_setattr 442
+#define NR_landlock_create_ruleset 444
+#define NR_landlock_add_rule 445
+#define NR_landlock_restrict_self 446
+
+#define CALL(name, ...)                                                                            \
+    {                                                                                              \
+        SYS_##name, #name,                                                                         \
+        {                                                                                          \
+            __VA_ARGS__                                                                            \
+        }                                                                                          \
+    }
+#define NEW(name, ...)                                                                             \
+    {                                                                                              \
+        NR_##name, #name,                                                                          \
+        {                                                                                          \
+            __VA_ARGS__                                                                            \
+        }                                                                                          \
+    }
+
+static const struct call_info table[] = {
+    /* Calls that do not fail with the arguments they get, or never return. */
+    CALL(rt_sigaction, 0),
+    CALL(rt_sigprocmask, 0),
+    CALL(rt_sigreturn, 0),
+    CALL(rt_sigtimedwait, 0),
+    CALL(getpid, 0),
+    CALL(gettid, 0),
+    CALL(getuid, 0),
+    CALL(geteuid, 0),
+    CALL(getgid, 0),
+    CALL(getegid, 0),
+    CALL(umask, 0),
+    CALL(futex, 0),
+    CALL(exit, 0),
+    CALL(exit_group, 0),
+    CALL(clock_gettime, 0),
+    CALL(getrandom, 0),
+    CALL(brk, 0), /* the call itself returns no error but the break that stays */
+
+    /* The descriptor is gone whatever close() says, and no caller can do anything about it. */
+    {SYS_close, "close", {EIO, EINTR}, .after = true},
+
+    CALL(capset, EPERM),
+    CALL(chdir, EACCES, ENOENT, ENOMEM),
+    CALL(clone, EAGAIN, ENOMEM, EPERM, ENOSPC),
+    NEW(clone3, EPERM, EAGAIN, ENOMEM, ENOSPC, EINVAL, ENOSYS),
+    NEW(close_range, ENOMEM, EMFILE, EINVAL, ENOSYS),
+    CALL(dup3, EBUSY, EMFILE),
+    CALL(epoll_create1, EMFILE, ENFILE, ENOMEM),
+    CALL(epoll_ctl, ENOMEM, ENOSPC),
+    CALL(epoll_pwait, ENOMEM),
+    CALL(execve, ENOMEM, EACCES, ENOENT, EPERM, E2BIG),
+    CALL(faccessat, EACCES),
+    CALL(fchdir, EACCES, EIO),
+    CALL(fcntl, EMFILE, ENOMEM, EINVAL),
+    NEW(fsconfig, ENOMEM, EPERM, EINVAL),
+    NEW(fsmount, EPERM, ENOMEM, EMFILE),
+    NEW(fsopen, ENOMEM, EPERM, EMFILE, ENODEV, ENOSYS),
+    CALL(fstat, EIO, ENOMEM),
+    CALL(fstatfs, EIO, ENOMEM),
+    CALL(inotify_add_watch, ENOSPC, ENOMEM, EACCES),
+    CALL(inotify_init1, EMFILE, ENFILE, ENOMEM),
+    CALL(ioctl, EPERM, ENOMEM, EINVAL, ENOTTY),
+    CALL(keyctl, EDQUOT, ENOMEM, EPERM, ENOSYS),
+    CALL(kill, EPERM, ESRCH),
+    NEW(landlock_add_rule, ENOMEM, EINVAL, EPERM),
+    NEW(landlock_create_ruleset, ENOMEM, EMFILE, EINVAL, EOPNOTSUPP, ENOSYS),
+    NEW(landlock_restrict_self, E2BIG, EPERM, ENOMEM, EINVAL),
+    CALL(lseek, EIO),
+    CALL(memfd_create, EMFILE, ENFILE, ENOMEM, ENOSYS),
+    CALL(mkdirat, ENOSPC, EACCES, EROFS, ENOMEM),
+    CALL(mknodat, ENOSPC, EACCES, EPERM, EROFS),
+    CALL(mmap, ENOMEM, EPERM),
+    CALL(mount, EPERM, ENOMEM, EINVAL),
+    NEW(mount_setattr, EPERM, ENOMEM, EINVAL, ENOSYS),
+    NEW(move_mount, EINVAL, EPERM, ENOMEM, ENOSPC, ELOOP),
+    CALL(mprotect, ENOMEM),
+    CALL(mremap, ENOMEM),
+    CALL(munmap, ENOMEM),
+    CALL(newfstatat, EIO, EACCES, ENOMEM),
+    NEW(open_tree, EPERM, ENOMEM, EMFILE, ENOSYS),
+    CALL(openat, EMFILE, ENFILE, ENOMEM, EACCES),
+    NEW(openat2, ENOMEM, EMFILE, EACCES, ENOSYS),
+    NEW(pidfd_getfd, EPERM, EMFILE, ENOSYS),
+    NEW(pidfd_open, EMFILE, ENOMEM, EPERM, ENOSYS),
+    NEW(pidfd_send_signal, EPERM, ENOSYS),
+    CALL(pipe2, EMFILE, ENFILE),
+    CALL(pivot_root, EINVAL, EPERM),
+    CALL(ppoll, ENOMEM),
+    CALL(prctl, EPERM, EACCES, ENOMEM),
+    CALL(pread64, EIO),
+    CALL(prlimit64, EPERM),
+    CALL(process_vm_readv, EPERM, ENOMEM, ENOSYS),
+    CALL(read, EIO),
+    CALL(readlinkat, EIO, EACCES, ENOMEM),
+    CALL(recvmsg, ENOMEM, ENOBUFS),
+    CALL(seccomp, ENOMEM, EINVAL, EPERM, EBUSY, ENOSYS),
+    CALL(sendmsg, ENOBUFS, ENOMEM),
+    CALL(sendto, ENOBUFS, ENOMEM),
+    CALL(setgroups, EPERM, ENOMEM),
+    CALL(sethostname, EPERM),
+    CALL(setresgid, EPERM, EAGAIN),
+    CALL(setresuid, EPERM, EAGAIN),
+    CALL(setsid, EPERM),
+    CALL(signalfd4, EMFILE, ENFILE, ENOMEM),
+    CALL(socket, EMFILE, ENOBUFS, EPERM),
+    CALL(socketpair, EMFILE, ENFILE, ENOMEM),
+    CALL(splice, ENOMEM, EINVAL),
+    CALL(statx, EIO, EACCES, ENOMEM),
+    CALL(symlinkat, ENOSPC, EACCES),
+    CALL(timerfd_create, EMFILE, ENFILE, ENOMEM),
+    CALL(timerfd_settime, EINVAL),
+    CALL(umount2, EINVAL, EPERM),
+    CALL(unshare, EPERM, ENOMEM, ENOSPC),
+    CALL(wait4, ECHILD),
+    CALL(waitid, ECHILD),
+    CALL(write, EPERM, EIO, ENOSPC),
+    CALL(writev, EIO, ENOSPC),
+#if defined(__x86_64__)
+    CALL(access, EACCES),
+    CALL(arch_prctl, 0),
+    CALL(dup2, EBUSY, EMFILE),
+    CALL(epoll_wait, ENOMEM),
+    CALL(fork, EAGAIN, ENOMEM),
+    CALL(mkdir, ENOSPC, EACCES),
+    CALL(open, EMFILE, ENOMEM, EACCES),
+    CALL(poll, ENOMEM),
+    CALL(readlink, EIO, EACCES, ENOMEM),
+    CALL(vfork, EAGAIN, ENOMEM),
+#endif
+};
+
+const struct call_info *call_info(long nr)
+{
+    static struct call_info unknown = {.errors = {EPERM, ENOMEM, ENOSYS}};
+    static char name[32];
+
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (table[i].nr == nr)
+            return &table[i];
+    snprintf(name, sizeof name, "call %ld", nr);
+    unknown.nr = nr;
+    unknown.name = name;
+    return &unknown;
+}
+
+const char *role_name(enum trace_role role)
+{
+    static const char *const names[] = {"engine", "helper", "init", "command"};
+
+    return role < ROLE_COUNT ? names[role] : "anybody";
+}
+
+/* `error` 0: whichever; `role` ROLE_ANY: whoever makes it. */
+struct exception {
+    const char *name;
+    enum trace_role role;
+    int error;
+    const char *why;
+};
+
+static const struct exception tolerated[] = {
+    {"clone3", ROLE_ENGINE, ENOSYS, "clone does the same"},
+    {"close", ROLE_ANY, 0, "the descriptor is gone all the same"},
+    {"close_range", ROLE_HELPER, 0, "a namespace's holder may end early: it is open by then"},
+    {"dup2", ROLE_HELPER, 0, "a namespace's holder may end early: it is open by then"},
+    {"fcntl", ROLE_INIT, 0, "a directory that cannot be watched is looked at every now and then"},
+    {"ioctl", ROLE_ENGINE, 0, "asks how large the caller's terminal is; there is a default"},
+    {"landlock_create_ruleset", ROLE_ENGINE, 0, "without Landlock: `enforced` says so"},
+    {"mount_setattr", ROLE_INIT, ENOSYS, "flags are set the old way"},
+    {"munmap", ROLE_ANY, 0, "memory stays mapped a little longer"},
+    {"newfstatat", ROLE_ENGINE, 0, "of streams: bytes are copied instead of spliced"},
+    {"newfstatat", ROLE_INIT, 0, "sockets in a tmpfs of unknown identity are refused"},
+    {"openat", ROLE_INIT, 0, "a directory that cannot be watched is looked at every now and then"},
+    {"openat2", ROLE_INIT, 0, "a directory that cannot be watched is looked at every now and then"},
+    {"read", ROLE_HELPER, 0, "a namespace's holder may end early: it is open by then"},
+    {"setsid", ROLE_INIT, EPERM, "means that it leads a session already"},
+    {"socket", ROLE_INIT, 0, "without NETLINK_SOCK_DIAG sockets in the workspace are refused"},
+    {"wait4", ROLE_ENGINE, ECHILD, "the caller ignores SIGCHLD: the kernel has reaped it"},
+};
+
+/* Only after the set-up, during which everything counts. */
+static const struct exception exempt[] = {
+    {"ioctl", ROLE_INIT, 0, "a notification cannot be taken or answered when its caller is gone"},
+    {"read", ROLE_ENGINE, 0, "of output: no error of a pipe is known, and EIO ends a terminal"},
+    {"wait4", ROLE_INIT, 0, "its children are its own: there is one, or the call says 0"},
+};
+
+static const char *look_up(const struct exception *rows, size_t count,
+                           const struct trace_call *call, int error)
+{
+    const char *name = call_info(call->nr)->name;
+
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(rows[i].name, name) == 0 &&
+            (rows[i].role == ROLE_ANY || rows[i].role == call->role) &&
+            (rows[i].error == 0 || rows[i].error == error))
+            return rows[i].why;
+    return NULL;
+}
+
+const char *call_tolerated(const struct trace_call *call, int error)
+{
+    return look_up(tolerated, sizeof tolerated / sizeof *tolerated, call, error);
+}
+
+const char *call_exempt(const struct trace_call *call)
+{
+    return call->late ? look_up(exempt, sizeof exempt / sizeof *exempt, call, 0) : NULL;
+}

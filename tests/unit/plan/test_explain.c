@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "plan/explain.h"
+
+#include "hostile.h"
+
+static int teardown(void **state)
+{
+    return scratch_remove(state);
+}
+
+static void nothing_is_shown_raw(void **state)
+{
+    plan_auto struct plan *plan = NULL;
+    struct plan_command command;
+    struct hutch_error err = {0};
+    str_auto char *text = NULL;
+
+    hostile_plan(&plan, &command);
+    assert_int_equal(plan_explain_text(plan, &command, &text, &err), 0);
+    assert_harmless(text);
+    assert_null(strstr(text, "\xe2\x80\xae")); /* it turns the reading direction */
+    /* Still there, spelled out; and no name can begin a line of its own. */
+    assert_non_null(strstr(text, "ev\\x1b[31mil\\x0d\\x0a\\xff"));
+    assert_null(strstr(text, "\n\\xff"));
+}
+
+static void the_page_has_everything(void **state)
+{
+    static const char *const parts[] = {
+        "command      echo '",
+        " plain '' 'it'\\''s'\n",
+        "directory    /cwd",
+        "terminal     none\n",
+        "level container, backend native",
+        "identity     user 1000, group 1000;",
+        "host name hutch, no capabilities, no new privileges\n",
+        "network      none but its own loopback\n",
+        "timeout unlimited, output 1M, file size 1G, open files 77\n",
+        "layout host;",
+        "\n  read       /\n",
+        "\n  own        /proc\n",
+        "\n  memory     /tmp\n",
+        "(workspace, --workspace)\n",
+        "(hide, --hide)\n",
+        "\n  hidden     /tmp/hutch-unit-",
+        "\nenvironment\n",
+        "\n  SHOWN=value ev",
+        "\n  PATH=/usr/local/bin:/usr/bin:/bin\n",
+    };
+    plan_auto struct plan *plan = NULL;
+    struct plan_command command;
+    struct hutch_error err = {0};
+    str_auto char *text = NULL;
+
+    hostile_plan(&plan, &command);
+    assert_int_equal(plan_explain_text(plan, &command, &text, &err), 0);
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+        if (!strstr(text, parts[i]))
+            fail_msg("no '%s' in\n%s", parts[i], text);
+    assert_int_equal(text[strlen(text) - 1], '\n');
+}
+
+static void every_word_has_a_name(void **state)
+{
+    for (int i = WHY_LAYOUT; i <= WHY_HIDE; i++) {
+        assert_non_null(plan_why_name(i));
+        for (int k = WHY_LAYOUT; k < i; k++)
+            assert_string_not_equal(plan_why_name(i), plan_why_name(k));
+    }
+    for (int i = MOUNT_BIND; i <= MOUNT_SEAL; i++) {
+        assert_non_null(plan_kind_name(i));
+        for (int k = MOUNT_BIND; k < i; k++)
+            assert_string_not_equal(plan_kind_name(i), plan_kind_name(k));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(nothing_is_shown_raw, teardown),
+        cmocka_unit_test_teardown(the_page_has_everything, teardown),
+        cmocka_unit_test(every_word_has_a_name),
+    };
+
+    cmocka_set_message_output(getenv("CMOCKA_MESSAGE_OUTPUT") ? CM_OUTPUT_TAP : CM_OUTPUT_STDOUT);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

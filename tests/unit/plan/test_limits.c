@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "plan/passes.h"
+
+#include "base/str.h"
+
+static void limits(void **state)
+{
+    static const struct {
+        const char *json;
+        struct plan_limits want;
+    } cases[] = {
+        {"{}", {120000, 1 << 20, 1024, 1 << 30}},
+        {"{\"limits\":{\"timeout\":\"500ms\",\"output\":\"32K\",\"open_files\":16,"
+         "\"file_size\":\"2G\"}}",
+         {500, 32 << 10, 16, 2ULL << 30}},
+        {"{\"limits\":{\"timeout\":\"unlimited\"}}", {NUM_NO_LIMIT, 1 << 20, 1024, 1 << 30}},
+        {"{\"limits\":{\"timeout\":\"unlimited\",\"output\":\"unlimited\","
+         "\"open_files\":\"unlimited\",\"file_size\":\"unlimited\"}}",
+         {NUM_NO_LIMIT, NUM_NO_LIMIT, NUM_NO_LIMIT, NUM_NO_LIMIT}},
+        {"{\"limits\":{\"output\":1}}", {120000, 1, 1024, 1 << 30}},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct policy policy;
+        struct plan plan = {0};
+        struct hutch_error err = {0};
+
+        policy_init(&policy);
+        if (policy_merge_json(&policy, cases[i].json, strlen(cases[i].json), "doc", &err) < 0)
+            fail_msg("%s: %s", cases[i].json, err.msg);
+        assert_int_equal(plan_pass_limits(&policy, &plan, &err), 0);
+        if (plan.limits.timeout_ms != cases[i].want.timeout_ms ||
+            plan.limits.output_bytes != cases[i].want.output_bytes ||
+            plan.limits.open_files != cases[i].want.open_files ||
+            plan.limits.file_size_bytes != cases[i].want.file_size_bytes)
+            fail_msg("%s", cases[i].json);
+        policy_clear(&policy);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(limits),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "sys/clone.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+
+#include "../scratch.h"
+#include "sys/process.h"
+
+static void the_child_is_in_new_namespaces(void **state)
+{
+    static const struct {
+        const char *file;
+        uint64_t flag;
+    } kinds[] = {
+        {"/proc/self/ns/user", CLONE_NEWUSER},     {"/proc/self/ns/pid", CLONE_NEWPID},
+        {"/proc/self/ns/net", CLONE_NEWNET},       {"/proc/self/ns/ipc", CLONE_NEWIPC},
+        {"/proc/self/ns/uts", CLONE_NEWUTS},       {"/proc/self/ns/mnt", CLONE_NEWNS},
+        {"/proc/self/ns/cgroup", CLONE_NEWCGROUP},
+    };
+    ino_t ours[ARRAY_LEN(kinds)];
+    uint64_t flags = 0;
+    struct stat st;
+    struct sys_exit ended;
+    fd_auto int pidfd = -1;
+    int before = open_fds();
+
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+        assert_int_equal(stat(kinds[i].file, &st), 0);
+        ours[i] = st.st_ino;
+        flags |= kinds[i].flag;
+    }
+    int pid = sys_clone_namespaces(flags, &pidfd);
+    if (pid == 0) {
+        int same = getpid() == 1 ? 0 : 100;
+        for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+            if (stat(kinds[i].file, &st) < 0 || st.st_ino == ours[i])
+                same++;
+        _exit(same);
+    }
+    if (pid == -EPERM || pid == -EACCES || pid == -ENOSPC || pid == -EINVAL) {
+        SKIP("this host gives no namespaces (%s)", strerror(-pid));
+    }
+    assert_true(pid > 0);
+    assert_int_equal(open_fds(), before + 1);
+    assert_int_equal(fcntl(pidfd, F_GETFD), FD_CLOEXEC);
+    assert_int_equal(sys_pidfd_wait(pidfd, true, &ended), 0);
+    assert_int_equal(ended.code, 0);
+}
+
+static void on_signal(int number)
+{
+}
+
+/* The child shares nothing that it could disturb: not even handlers. */
+static void an_ordinary_child(void **state)
+{
+    volatile int mine = 1;
+    struct sys_exit ended;
+    fd_auto int pidfd = -1;
+
+    signal(SIGUSR1, on_signal);
+    int pid = sys_clone_namespaces(0, &pidfd);
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        mine = 2;
+        _exit(mine == 2 ? 7 : 8);
+    }
+    assert_int_equal(sys_pidfd_wait(pidfd, true, &ended), 0);
+    assert_int_equal(ended.code, 7);
+    assert_int_equal(mine, 1);
+    signal(SIGUSR1, SIG_DFL);
+}
+
+static int note_and_exit(void *arg)
+{
+    *(volatile int *)arg = (int)getpid();
+    _exit(5);
+}
+
+static void a_vfork_call_shares_memory_and_ends_first(void **state)
+{
+    enum { STACK = 64 << 10 };
+    static volatile int noted;
+    int status = 0;
+    void *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    assert_true(stack != MAP_FAILED);
+    int pid = sys_vfork_call(note_and_exit, (void *)&noted, stack, STACK);
+    assert_true(pid > 0);
+    assert_int_equal(noted, pid);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 5);
+    munmap(stack, STACK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_child_is_in_new_namespaces),
+        cmocka_unit_test(an_ordinary_child),
+        cmocka_unit_test(a_vfork_call_shares_memory_and_ends_first),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
