@@ -201,7 +201,8 @@ const struct rule_group rule_groups[] = {
      .hint = "a sandbox cannot make namespaces: " NEVER},
     {"unshare", .normal = {.rules = unshare_rules}, .hold = HOLD_INIT,
      .hint = "a sandbox cannot make namespaces: " NEVER},
-    {"setns", .normal = {NOTIFY}, .hold = HOLD_INIT,
+    /* Not held for init: it puts its filter on while the network that it will enter is being made. */
+    {"setns", .normal = {NOTIFY}, .hold = HOLD_FLOOR,
      .hint = "a sandbox cannot enter namespaces: " NEVER},
     {"mount umount2 pivot_root chroot fsopen fsmount fsconfig fspick open_tree "
      "open_tree_attr move_mount mount_setattr",

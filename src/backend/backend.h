@@ -45,7 +45,6 @@ struct sandbox_violation {
     int pid;          /* inside */
     char command[16]; /* printable */
     const char *hint; /* static: what the policy would need to say */
-    bool counted_only;
 };
 
 #define SANDBOX_STEPS_MAX 12
@@ -57,6 +56,7 @@ struct sandbox_event {
     int terminal;   /* master end, the receiver's; -1 when none */
     int exec_errno;
     struct sys_exit exit;
+    uint32_t unreported; /* EXITED: violations that were only counted */
     struct hutch_error error;
     struct sandbox_violation violation;
     struct hutch_step setup[SANDBOX_STEPS_MAX]; /* of the sandbox, ends with a NULL name */

@@ -190,3 +190,17 @@ const char *num_format_cpus(uint64_t milli, char out[NUM_TEXT_MAX])
     snprintf(out, NUM_TEXT_MAX, "%" PRIu64 ".%0*" PRIu64, milli / 1000, digits, rest);
     return out;
 }
+
+char *num_put(char *out, uint64_t value, unsigned base)
+{
+    char digits[64];
+    size_t len = 0;
+
+    do {
+        digits[len++] = (char)('0' + value % base);
+        value /= base;
+    } while (value > 0);
+    while (len > 0)
+        *out++ = digits[--len];
+    return out;
+}

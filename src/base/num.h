@@ -25,3 +25,6 @@ const char *num_parse_cpus(const char *text, uint64_t *ret_milli);  /* "2", "0.5
 const char *num_format_size(uint64_t bytes, char out[NUM_TEXT_MAX]);
 const char *num_format_duration(uint64_t ms, char out[NUM_TEXT_MAX]);
 const char *num_format_cpus(uint64_t milli, char out[NUM_TEXT_MAX]);
+
+/* Write `value` in `base` (2 to 10) at `out`, without an end; returns one past it. For init too. */
+char *num_put(char *out, uint64_t value, unsigned base);

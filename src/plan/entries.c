@@ -38,11 +38,25 @@ static unsigned precedence_of(enum mount_why why)
     return 0;
 }
 
-bool plan_needs_idmap(const struct plan *plan, const struct stat *st, bool writable)
+/* Whether everybody may pass every directory above `path`. */
+static bool is_reachable(struct plan *plan, const char *path)
+{
+    struct stat st;
+
+    for (const char *dir = path_parent(&plan->arena, path); dir && !str_eq(dir, "/");
+         dir = path_parent(&plan->arena, dir))
+        if (stat(dir, &st) < 0 || !(st.st_mode & S_IXOTH))
+            return false;
+    return true;
+}
+
+bool plan_needs_idmap(struct plan *plan, const char *path, const struct stat *st, bool writable)
 {
     mode_t open_to_all = S_ISDIR(st->st_mode) ? S_IROTH | S_IXOTH : S_IROTH;
 
-    return plan->identity.privileged && (writable || (st->st_mode & open_to_all) != open_to_all);
+    if (!plan->identity.privileged)
+        return false;
+    return writable || (st->st_mode & open_to_all) != open_to_all || !is_reachable(plan, path);
 }
 
 struct plan_entry *plan_entry_add(struct plan *plan, struct plan_entries *entries,

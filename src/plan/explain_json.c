@@ -57,6 +57,21 @@ static json_t *mounts_json(const struct plan *plan)
     return array;
 }
 
+static json_t *locks_json(const struct plan *plan)
+{
+    json_t *sockets = json_array();
+    json_t *watched = json_array();
+
+    for (size_t i = 0; i < plan->socket_count; i++)
+        json_array_append_new(sockets, string(plan->sockets[i].path));
+    for (size_t i = 0; i < plan->watch_count; i++)
+        json_array_append_new(
+            watched, json_sprintf("%s/%s", plan->watches[i].directory, plan->watches[i].rest));
+    return json_pack("{s:o, s:i, s:s, s:o, s:o}", "syscalls", string(plan->filter_name),
+                     "landlock", plan->landlock_abi, "unix", plan->unix_filter ? "none" : "private",
+                     "sockets", sockets, "watched", watched);
+}
+
 int plan_explain_json(const struct plan *plan, const struct plan_command *command, char **ret,
                       struct hutch_error *err)
 {
@@ -69,14 +84,15 @@ int plan_explain_json(const struct plan *plan, const struct plan_command *comman
     policy_enum_name(POLICY_NET, plan->net, net, sizeof net);
     json_auto_ref json_t *root = json_pack(
         "{s:o, s:o, s:b, s:{s:s, s:s}, s:{s:I, s:I, s:I, s:I, s:s}, s:s, s:s, s:o,"
-        " s:{s:o, s:o, s:o, s:o}, s:o, s:o}",
+        " s:{s:o, s:o, s:o, s:o}, s:o, s:o, s:o}",
         "argv", strings(command->argv), "cwd", string(command->cwd), "tty", (int)command->tty,
         "isolation", "level", "container", "backend", "native", "identity", "user",
         (json_int_t)id->uid, "group", (json_int_t)id->gid, "host_user", (json_int_t)id->host_uid, "host_group",
         (json_int_t)id->host_gid, "hostname", plan->hostname, "network", net, "layout", layout,
         "workspace", string(plan->workspace), "limits", "timeout_ms", limit(limits->timeout_ms),
         "output_bytes", limit(limits->output_bytes), "file_size_bytes",
-        limit(limits->file_size_bytes), "open_files", limit(limits->open_files), "mounts",
+        limit(limits->file_size_bytes), "open_files", limit(limits->open_files), "locks",
+        locks_json(plan), "mounts",
         mounts_json(plan), "environment", strings(plan->env));
     char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
     if (!text)

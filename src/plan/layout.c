@@ -101,7 +101,7 @@ static void add_open(struct layout *layout, struct plan_mount mount, const struc
     mount.dev = found->st.st_dev;
     mount.ino = found->st.st_ino;
     mount.directory = true;
-    mount.idmap = plan_needs_idmap(layout->plan, &found->st, mount.writable);
+    mount.idmap = plan_needs_idmap(layout->plan, found->path, &found->st, mount.writable);
     mount.owner_uid = found->st.st_uid;
     mount.owner_gid = found->st.st_gid;
     plan_entry_add(layout->plan, layout->entries, mount);

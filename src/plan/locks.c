@@ -69,7 +69,7 @@ static int add_socket(struct resolver *resolver, struct plan *plan, struct plan_
                                        .source_fd = fd_take(&fd),
                                        .dev = found.st.st_dev,
                                        .ino = found.st.st_ino,
-                                       .idmap = plan_needs_idmap(plan, &found.st, false),
+                                       .idmap = plan_needs_idmap(plan, found.path, &found.st, false),
                                        .owner_uid = found.st.st_uid,
                                        .owner_gid = found.st.st_gid});
     return 0;

@@ -63,7 +63,7 @@ struct plan_entry *plan_entry_add(struct plan *plan, struct plan_entries *entrie
  * closed to others. Not where everybody may read: there the map would open what is for root alone,
  * such as /etc/shadow in a readable /etc.
  */
-bool plan_needs_idmap(const struct plan *plan, const struct stat *st, bool writable);
+bool plan_needs_idmap(struct plan *plan, const char *path, const struct stat *st, bool writable);
 
 /* The entry that decides what is at `path`: the one with the longest target at or above it. */
 const struct plan_entry *plan_entry_covering(const struct plan_entries *entries, const char *path);

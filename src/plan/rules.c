@@ -48,7 +48,7 @@ static int add_bind(struct rules *rules, const char *target, struct resolved *fo
         .directory = S_ISDIR(found->st.st_mode),
         .writable = writable,
         .recursive = true,
-        .idmap = plan_needs_idmap(rules->plan, &found->st, writable),
+        .idmap = plan_needs_idmap(rules->plan, found->path, &found->st, writable),
         .owner_uid = found->st.st_uid,
         .owner_gid = found->st.st_gid,
     };

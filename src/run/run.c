@@ -396,7 +396,7 @@ static void on_violation(struct hutch_run *run, const struct sandbox_violation *
     };
 
     run->violation_total++;
-    if (seen->counted_only || run->violation_count >= VIOLATIONS_MAX || arena_failed(arena))
+    if (run->violation_count >= VIOLATIONS_MAX || arena_failed(arena))
         return;
     run->violations[run->violation_count++] = violation;
     emit(run, (struct hutch_event){
@@ -431,6 +431,7 @@ static int on_events(struct hutch_run *run, struct hutch_error *err)
             on_violation(run, &event.violation);
             break;
         case SANDBOX_EXITED:
+            run->violation_total += event.unreported;
             on_exited(run, &event.exit, event.at_ns);
             break;
         }

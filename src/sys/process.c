@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "sys/procfs.h"
 #include "sys/ret.h"
 
 #define K_SYS_pidfd_send_signal 424
@@ -41,47 +42,6 @@ static uintptr_t nth_number(const char *text, int n)
     for (; *text >= '0' && *text <= '9'; text++)
         value = value * 10 + (uintptr_t)(*text - '0');
     return value;
-}
-
-/* "/proc/PID/name" in `out`. */
-static void proc_path(char out[64], pid_t pid, const char *name)
-{
-    char digits[16];
-    size_t len = 0;
-
-    memcpy(out, "/proc/", 6);
-    out += 6;
-    for (unsigned value = (unsigned)pid; value > 0 || len == 0; value /= 10)
-        digits[len++] = (char)('0' + value % 10);
-    while (len > 0)
-        *out++ = digits[--len];
-    *out++ = '/';
-    len = strlen(name);
-    memcpy(out, name, len < 32 ? len + 1 : 32);
-    out[31] = '\0';
-}
-
-int sys_proc_read(pid_t pid, const char *name, char *data, size_t size)
-{
-    char path[64];
-
-    proc_path(path, pid, name);
-    fd_auto int fd = ret_errno(open(path, O_RDONLY | O_CLOEXEC));
-    if (fd < 0)
-        return fd;
-    ssize_t len = read(fd, data, size - 1);
-    if (len < 0)
-        return -errno;
-    data[len] = '\0';
-    return (int)len;
-}
-
-int sys_proc_open_dir(pid_t pid, const char *name)
-{
-    char path[64];
-
-    proc_path(path, pid, name);
-    return ret_errno(open(path, O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
 int sys_pidfd_open_thread(pid_t tid)

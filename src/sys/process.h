@@ -28,15 +28,6 @@ int sys_pidfd_take(int pidfd, int fd);
 /* Read another process's memory; all of `len` bytes or an error. */
 int sys_memory_read(pid_t pid, uint64_t address, void *data, size_t len);
 
-/*
- * A file of /proc/PID, read from its start: NUL-terminated, at most size - 1 bytes. Returns its
- * length. Without stdio, for init.
- */
-int sys_proc_read(pid_t pid, const char *name, char *data, size_t size);
-
-/* The same, opened as a directory (cwd, root). */
-int sys_proc_open_dir(pid_t pid, const char *name);
-
 /* Reap the child of `pidfd`. -EAGAIN while it lives and `block` is false. Linux 5.4. */
 int sys_pidfd_wait(int pidfd, bool block, struct sys_exit *ret);
 

@@ -165,6 +165,81 @@ static int via_link(char **arg)
     return done("mkdir through a link: %s", r == 0 ? "worked" : strerror(saved));
 }
 
+/* A parent that is a link to a directory which has it already. */
+static int link_parent(char **arg)
+{
+    mkdir("evil", 0755);
+    mkdir(text("evil/%s", arg[1]), 0755);
+    append(text("evil/%s/pwned", arg[1]));
+    return done("link: %s", symlink("evil", arg[0]) == 0 ? "worked" : strerror(errno));
+}
+
+/* Deeper than anybody wants to clear away. */
+static int deep(char **arg)
+{
+    char path[1024] = "built";
+
+    mkdir(path, 0755);
+    append("built/pwned");
+    for (int i = 0; i < 100; i++) {
+        strcat(path, "/d");
+        mkdir(path, 0755);
+    }
+    append(text("%s/pwned", path));
+    return done("rename: %s", rename("built", arg[0]) == 0 ? "worked" : strerror(errno));
+}
+
+/* Made, and then its parent closed to everybody. */
+static int close_parent(char **arg)
+{
+    mkdir("built", 0755);
+    append("built/pwned");
+    chmod("built", 0);
+    bool moved = rename("built", text("%s/%s", arg[0], arg[1])) == 0;
+    chmod(arg[0], 0);
+    return done("rename: %s", moved ? "worked" : strerror(errno));
+}
+
+/* With links to what is ours or not: whoever clears it away must not follow them. */
+static int with_links(char **arg)
+{
+    mkdir("built", 0755);
+    for (char **target = arg + 1; *target; target++)
+        need(symlink(*target, text("built/link%d", (int)(target - arg))) == 0, *target);
+    return done("rename: %s", rename("built", arg[0]) == 0 ? "worked" : strerror(errno));
+}
+
+/* Again and again until the end: a process that stays behind makes it at the very last moment. */
+static int churn(char **arg)
+{
+    if (fork() == 0) {
+        setsid();
+        for (double end = now_ms() + 5000; now_ms() < end;) {
+            mkdir(arg[0], 0755);
+            append(text("%s/pwned", arg[0]));
+        }
+        _exit(0);
+    }
+    /* Long enough for the first to have been undone. */
+    usleep(100000);
+    return done("made it in a loop");
+}
+
+/* A directory and a link to one of ours, exchanged while somebody clears it away. */
+static int churn_link(char **arg)
+{
+    mkdir("real", 0755);
+    need(symlink(arg[1], "link") == 0, "symlink");
+    for (double end = now_ms() + 300; now_ms() < end;) {
+        mkdir(arg[0], 0755);
+        append(text("%s/pwned", arg[0]));
+        syscall(SYS_renameat2, AT_FDCWD, "link", AT_FDCWD, arg[0], RENAME_EXCHANGE);
+        if (symlink(arg[1], "link") < 0 && errno != EEXIST)
+            break;
+    }
+    return done("exchanged it in a loop");
+}
+
 /* ---- Changing what is protected ---- */
 
 struct
@@ -368,6 +443,12 @@ const struct verb path_verbs[] = {
     {"move-parent", "DIR NAME", 2, move_parent},
     {"move-in", "DIR NAME", 2, move_in},
     {"via-link", "DIR NAME", 2, via_link},
+    {"link-parent", "DIR NAME", 2, link_parent},
+    {"deep", "PATH", 1, deep},
+    {"close-parent", "DIR NAME", 2, close_parent},
+    {"with-links", "PATH TARGET...", 2, with_links},
+    {"churn", "PATH", 1, churn},
+    {"churn-link", "PATH TARGET", 2, churn_link},
     {"change", "PATH", 1, change},
     {"same-euid", "", 0, same_euid},
     {"run-other", "PROGRAM", 1, run_other},

@@ -151,7 +151,8 @@ void own_namespaces(int flags, bool keep_id)
     unsigned uid = geteuid();
     unsigned gid = getegid();
 
-    need(unshare(CLONE_NEWUSER | flags) == 0, "unshare");
+    if (unshare(CLONE_NEWUSER | flags) < 0)
+        exit(held("unshare: %s (errno %d)", strerror(errno), errno));
     spill("/proc/self/setgroups", "deny");
     need(spill("/proc/self/uid_map", text("%u %u 1", keep_id ? uid : 0, uid)), "uid_map");
     need(spill("/proc/self/gid_map", text("%u %u 1", keep_id ? gid : 0, gid)), "gid_map");

@@ -73,6 +73,9 @@ bool spill(const char *path, const char *text);
 const char *text(const char *fmt, ...) PRINTF(1);
 /* Calls `fn` for every name in a directory until it returns something other than 0. */
 int each_name(const char *dir, int (*fn)(const char *dir, const char *name, void *arg), void *arg);
-/* New user namespace in which this process is root (or, with keep_id, still itself), and more. */
+/*
+ * New user namespace in which this process is root (or, with keep_id, still itself), and more. Where
+ * that is refused the process ends with HELD.
+ */
 void own_namespaces(int flags, bool keep_id);
 double now_ms(void);

@@ -5,6 +5,7 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -207,7 +208,76 @@ static int flip_mkdir(char **arg)
     return done("made directories for half a second");
 }
 
+static void *exchange_files(void *arg)
+{
+    char **names = arg;
+
+    while (!stop_flipping)
+        syscall(SYS_renameat2, AT_FDCWD, names[0], AT_FDCWD, names[1], 2 /* exchange */);
+    return NULL;
+}
+
+/* connect to a socket of our own while another thread puts the host's in its place. */
+static int swap_connect(char **arg)
+{
+    struct sockaddr_un addr = {.sun_family = AF_UNIX};
+    pthread_t thread;
+
+    listen_at(arg[0]);
+    snprintf(addr.sun_path, sizeof addr.sun_path, "%s", arg[0]);
+    need(pthread_create(&thread, NULL, exchange_files, arg) == 0, "pthread_create");
+    for (double end = now_ms() + 500; now_ms() < end;) {
+        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        connect(fd, (struct sockaddr *)&addr, sizeof addr);
+        close(fd);
+    }
+    stop_flipping = true;
+    pthread_join(thread, NULL);
+    return done("connected for half a second");
+}
+
 /* ---- Too much for the supervisor ---- */
+
+/* A connection that nobody accepts: whoever makes it for us must not wait with us. */
+static int connect_forever(char **arg)
+{
+    struct sockaddr_un addr = {.sun_family = AF_UNIX};
+    struct sockaddr_in inet = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    bool tcp = strcmp(arg[0], "tcp") == 0;
+    struct sockaddr *to = tcp ? (struct sockaddr *)&inet : (struct sockaddr *)&addr;
+    socklen_t len = tcp ? sizeof inet : sizeof addr;
+    int server = socket(to->sa_family, SOCK_STREAM, 0);
+
+    snprintf(addr.sun_path, sizeof addr.sun_path, "full");
+    need(bind(server, to, len) == 0 && listen(server, 0) == 0, "listen");
+    need(getsockname(server, to, &len) == 0, "getsockname");
+    alarm(20);
+    for (int i = 0; i < 16; i++)
+        if (connect(socket(to->sa_family, SOCK_STREAM, 0), to, len) < 0)
+            return done("connect: %s", strerror(errno));
+    return done("nothing ever blocked");
+}
+
+/* Processes that are gone when the answer comes. */
+static int ask_and_die(char **arg)
+{
+    struct sockaddr_un addr = {.sun_family = AF_UNIX, .sun_path = "nowhere"};
+
+    for (long i = number(arg[0]); i > 0; i--) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+            for (;;) {
+                connect(fd, (struct sockaddr *)&addr, sizeof addr);
+                unshare(CLONE_NEWUSER);
+            }
+        }
+        usleep((useconds_t)(i % 7) * 50);
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+    }
+    return verdict(unshare(CLONE_NEWUSER) == 0, "unshare after all that");
+}
 
 static void do_nothing(int sig)
 {
@@ -249,6 +319,9 @@ const struct verb filter_verbs[] = {
     {"own-listener", "", 0, own_listener},
     {"own-filter", "allow|log|trace|notify", 1, own_filter},
     {"flip-connect", "OWN HOST", 2, flip_connect},
+    {"swap-connect", "OWN HOST", 2, swap_connect},
+    {"connect-forever", "unix|tcp", 1, connect_forever},
+    {"ask-and-die", "COUNT", 1, ask_and_die},
     {"flip-mkdir", "FREE PROTECTED", 2, flip_mkdir},
     {"flood", "COUNT quiet|storm", 2, flood},
     {"refused-forever", "FILE", 1, refused_forever},

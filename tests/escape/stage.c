@@ -245,6 +245,17 @@ static int naive_init(char **arg)
     return (int)value - 1;
 }
 
+/* Takes the first child that ends for the one it has started. */
+static int naive_wait(char **arg)
+{
+    int status = 0;
+
+    if (fork() == 0)
+        _exit(go_on(arg));
+    need(wait(&status) > 0, "wait");
+    return status_code(status);
+}
+
 static int lazy_pid_1(void *arg)
 {
     int status = 0;
@@ -307,6 +318,7 @@ const struct verb stage_verbs[] = {
     {"mask-by-name", "SOURCE TARGET", 2, mask_by_name},
     {"leaky-chroot", "FD DIR VERB...", 3, leaky_chroot},
     {"naive-init", "PROGRAM...", 1, naive_init},
+    {"naive-wait", "PROGRAM...", 1, naive_wait},
     {"lazy-init", "PROGRAM...", 1, lazy_init},
     {"key-with", "NAME PROGRAM...", 2, key_with},
     {"exchange", "A B", 2, exchange},

@@ -51,8 +51,8 @@ static void blot_ids(char *line)
     *out = '\0';
 }
 
-/* Lines of a file, from the n-th space-separated field on. */
-static void say_file(const char *path, int skip, const char *const *prefixes)
+/* Lines of a file, all of them or those that begin with one of the prefixes. */
+static void say_file(const char *path, const char *const *prefixes)
 {
     char *line = NULL;
     size_t size = 0;
@@ -60,20 +60,59 @@ static void say_file(const char *path, int skip, const char *const *prefixes)
 
     printf("%s: %s\n", path, file ? "ok" : strerrorname_np(errno));
     while (file && getline(&line, &size, file) > 0) {
-        char *rest = line;
         bool wanted = !prefixes;
-        for (int i = 0; i < skip && rest; i++) {
-            rest = strchr(rest, ' ');
-            rest = rest ? rest + 1 : NULL;
-        }
         for (size_t i = 0; prefixes && prefixes[i]; i++)
             wanted = wanted || strncmp(line, prefixes[i], strlen(prefixes[i])) == 0;
-        if (!wanted || !rest)
-            continue;
-        if (strstr(path, "_map") || strstr(path, "mountinfo"))
-            blot_ids(rest);
-        fputs(rest, stdout);
+        if (strstr(path, "_map"))
+            blot_ids(line);
+        if (wanted)
+            fputs(line, stdout);
     }
+    free(line);
+    if (file)
+        fclose(file);
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* A line of mountinfo without what differs each time, or NULL when the mount is covered. */
+static char *mount_line(char *line)
+{
+    char root[4096];
+    char point[4096];
+    unsigned long id;
+    int rest = 0;
+    struct statx stx;
+
+    if (sscanf(line, "%lu %*u %*s %4095s %4095s%n", &id, root, point, &rest) != 3)
+        return NULL;
+    if (statx(AT_FDCWD, point, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_MNT_ID, &stx) == 0 &&
+        stx.stx_mnt_id != id)
+        return NULL;
+    blot_ids(line + rest);
+    char *text = NULL;
+    return asprintf(&text, "mount %s of %s%s", point, root, line + rest) < 0 ? NULL : text;
+}
+
+/* Sorted: the order in which they were made is nobody's business. */
+static void say_mounts(void)
+{
+    static char *lines[1024];
+    size_t count = 0;
+    char *line = NULL;
+    size_t size = 0;
+    FILE *file = fopen("/proc/self/mountinfo", "re");
+
+    while (file && count < 1024 && getline(&line, &size, file) > 0) {
+        lines[count] = mount_line(line);
+        count += lines[count] != NULL;
+    }
+    qsort(lines, count, sizeof *lines, compare_lines);
+    for (size_t i = 0; i < count; i++)
+        fputs(lines[i], stdout);
     free(line);
     if (file)
         fclose(file);
@@ -87,10 +126,10 @@ static void say_process(void)
     struct utsname name;
     char cwd[4096];
 
-    say_file("/proc/self/status", 0, status);
-    say_file("/proc/self/limits", 0, NULL);
-    say_file("/proc/self/uid_map", 0, NULL);
-    say_file("/proc/self/gid_map", 0, NULL);
+    say_file("/proc/self/status", status);
+    say_file("/proc/self/limits", NULL);
+    say_file("/proc/self/uid_map", NULL);
+    say_file("/proc/self/gid_map", NULL);
     uname(&name);
     printf("host %s, leader %d, parent %d, nice %d\n", name.nodename, getsid(0) == getpid(),
            getppid(), getpriority(PRIO_PROCESS, 0));
@@ -214,9 +253,9 @@ int main(int argc, char **argv)
 
     close(open("ran", O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
     say_process();
-    say_file("/proc/self/mountinfo", 3, NULL);
-    say_file("/proc/1/comm", 0, NULL);
-    say_file("/proc/1/cmdline", 0, NULL);
+    say_mounts();
+    say_file("/proc/1/comm", NULL);
+    say_file("/proc/1/cmdline", NULL);
     say_missing("missing");
     say_network();
     say_calls();

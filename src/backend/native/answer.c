@@ -67,6 +67,7 @@ int answer_read(const struct plan *plan, const struct plan_command *command,
         break;
     case PROTO_EXITED:
         ret->type = SANDBOX_EXITED;
+        ret->unreported = answer->unreported;
         ret->exit = (struct sys_exit){
             .code = answer->code, .signal = answer->signal, .usage = answer->usage};
         break;

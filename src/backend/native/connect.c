@@ -30,6 +30,7 @@
 #include "base/fd.h"
 #include "sys/path.h"
 #include "sys/process.h"
+#include "sys/procfs.h"
 #include "sys/ret.h"
 #include "sys/unix_diag.h"
 
@@ -82,19 +83,11 @@ static int open_socket_file(const struct notify *notify, pid_t pid, const char *
 static void name_file(struct notify_pending *pending)
 {
     struct sockaddr_un *address = (struct sockaddr_un *)&pending->address;
-    static const char prefix[] = "/proc/self/fd/";
-    char digits[12];
-    size_t len = 0;
-    char *out = address->sun_path;
+    _Static_assert(SYS_PROC_NAME_MAX <= sizeof address->sun_path, "the name fits");
 
-    memcpy(out, prefix, sizeof prefix - 1);
-    out += sizeof prefix - 1;
-    for (int value = pending->target; value > 0 || len == 0; value /= 10)
-        digits[len++] = (char)('0' + value % 10);
-    while (len > 0)
-        *out++ = digits[--len];
-    *out++ = '\0';
-    pending->len = (socklen_t)(out - (char *)address);
+    sys_proc_fd_name(pending->target, address->sun_path);
+    pending->len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) +
+                               strlen(address->sun_path) + 1);
 }
 
 /* Decide about an AF_UNIX address, and turn a path into the file it names. */

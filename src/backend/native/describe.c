@@ -16,6 +16,7 @@ const char *native_step_name(enum proto_step step)
         [STEP_IDS] = "ids",       [STEP_MOUNTS] = "mounts",   [STEP_PIVOT] = "pivot",
         [STEP_LANDLOCK] = "landlock",
         [STEP_PRIVILEGES] = "privileges",
+        [STEP_DESCRIPTORS] = "descriptors",
     };
     _Static_assert(ARRAY_LEN(names) == STEP_COUNT, "every step has a name");
 
@@ -112,6 +113,9 @@ int native_describe_setup(const struct plan *plan, enum proto_step step, uint32_
         return err_sys(err, -error, "ids", "cannot map user ids");
     case STEP_LANDLOCK:
         return err_sys(err, -error, "landlock", "cannot build the Landlock rules");
+    case STEP_DESCRIPTORS:
+        return err_sys(err, -error, "descriptors",
+                       "cannot close what the sandbox inherited, or watch its protected paths");
     case STEP_PIVOT:
         return err_sys(err, -error, "pivot", "cannot enter the new file system");
     default:
@@ -161,7 +165,6 @@ void native_describe_violation(const struct proto_violation *violation,
     str_printable(command, ret->command, sizeof ret->command);
     str_printable(text, ret->detail, sizeof ret->detail);
     ret->pid = (int)violation->pid;
-    ret->counted_only = violation->counted_only;
     switch (violation->kind) {
     case VIOLATION_SOCKET:
         ret->kind = "socket";

@@ -20,6 +20,7 @@
 
 #include "backend/native/init.h"
 #include "base/fd.h"
+#include "base/num.h"
 #include "base/str.h"
 #include "sys/mount.h"
 #include "sys/path.h"
@@ -55,19 +56,6 @@ unsigned init_mount_flags(const struct plan_mount *mount)
     return flags;
 }
 
-/* printf is not for init. Writes `value` in `base`, returns the start of the text in `out`. */
-static const char *number_text(uint64_t value, unsigned base, char out[24])
-{
-    char *p = out + 23;
-
-    *p = '\0';
-    do {
-        *--p = (char)('0' + value % base);
-        value /= base;
-    } while (value > 0);
-    return p;
-}
-
 static int set_flags(struct builder *b, int tree, const struct plan_mount *mount)
 {
     int r = sys_mount_set(tree, mount->recursive, init_mount_flags(mount));
@@ -80,16 +68,17 @@ static int set_flags(struct builder *b, int tree, const struct plan_mount *mount
 
 static int new_tmpfs(const struct plan_mount *mount)
 {
-    char mode[24];
-    char size[24];
+    char mode[24] = {0};
+    char size[24] = {0};
     struct sys_mount_option options[3] = {{NULL, NULL}};
     size_t count = 0;
 
     if (mount->mode != 01777) /* the kernel's default */
-        options[count++] = (struct sys_mount_option){"mode", number_text(mount->mode, 8, mode)};
+        options[count++] = (struct sys_mount_option){"mode", mode};
     if (mount->size_bytes)
-        options[count++] =
-            (struct sys_mount_option){"size", number_text(mount->size_bytes, 10, size)};
+        options[count++] = (struct sys_mount_option){"size", size};
+    num_put(mode, mount->mode, 8);
+    num_put(size, mount->size_bytes, 10);
     return sys_mount_new("tmpfs", options, init_mount_flags(mount));
 }
 

@@ -59,6 +59,7 @@ enum init_fd {
 };
 
 #define RUNS_MAX 64
+#define REPORTS_MAX 100
 #define STACK_BYTES (128 * 1024)
 
 struct init {
@@ -70,6 +71,8 @@ struct init {
     pid_t network_pid;
     mode_t umask;
     bool quiet; /* no reports any more */
+    uint32_t reports;    /* of violations, so far */
+    uint32_t unreported; /* since the last command ended */
     struct notify notify;
     struct watch watch;
     uint64_t step_ns[STEP_COUNT];
@@ -205,6 +208,9 @@ static int take_ids(struct init *init)
         return -EPROTO;
 
     r = identity->privileged ? sys_ids_become(identity->uid, identity->gid, true) : 0;
+    /* The second refusal of nested user namespaces; the filters are the first. */
+    if (r == 0)
+        r = sys_userns_forbid();
     /* Not earlier: /proc/PID/uid_map of an undumpable process is closed to the engine too. */
     return r < 0 ? r : sys_undumpable();
 }
@@ -257,22 +263,19 @@ static int keep_descriptors(struct init *init)
     init->sock = FD_SOCKET;
     init->landlock = keep[FD_LANDLOCK] < 0 ? -1 : FD_LANDLOCK;
     notify_init(&init->notify, plan);
-    init->watch.plan = plan;
-    return r;
+    return r < 0 ? r : watch_open(&init->watch, plan);
 }
 
-static int drop_privileges(struct init *init)
+static int drop_privileges(const struct init *init)
 {
     const struct filter *filter = init->plan->init_filter;
-    int r = keep_descriptors(init);
+    int r = sys_keyring_leave();
 
     if (r == 0)
-        r = sys_drop_capabilities();
+        r = sys_drop_bounding();
     if (r == 0)
         r = sys_no_new_privs();
-    if (r == 0)
-        r = sys_seccomp_load(filter->code, filter->len);
-    return r;
+    return r < 0 ? r : sys_seccomp_load(filter->code, filter->len);
 }
 
 static void set_up(struct init *init)
@@ -312,21 +315,23 @@ static void set_up(struct init *init)
         give_up(init, STEP_LANDLOCK, index, r);
     step_done(init, STEP_LANDLOCK);
 
-    /* Everything that needs no network comes before this wait. */
-    r = sys_keyring_leave();
-    if (r == 0)
-        r = sys_drop_bounding();
+    /* All but the capabilities go before this wait; entering the network needs one. */
+    r = drop_privileges(init);
     if (r < 0)
         give_up(init, STEP_PRIVILEGES, 0, r);
+    step_done(init, STEP_PRIVILEGES);
+
     r = join_network(init);
     if (r < 0)
         give_up(init, STEP_NETWORK, 0, r);
     step_done(init, STEP_NETWORK);
 
-    r = drop_privileges(init);
+    r = keep_descriptors(init);
+    if (r == 0)
+        r = sys_drop_capabilities();
     if (r < 0)
-        give_up(init, STEP_PRIVILEGES, 0, r);
-    step_done(init, STEP_PRIVILEGES);
+        give_up(init, STEP_DESCRIPTORS, 0, r);
+    step_done(init, STEP_DESCRIPTORS);
 }
 
 /* ---- Serving ---- */
@@ -351,9 +356,12 @@ static _Noreturn void end(struct init *init)
 
 static void report_violation(void *arg, uint32_t run, const struct proto_violation *violation)
 {
-    const struct init *init = arg;
+    struct init *init = arg;
 
-    if (!init->quiet)
+    /* A flood of refusals is counted, not told: it costs its maker, and nobody else. */
+    if (init->reports >= REPORTS_MAX)
+        init->unreported++;
+    else if (!init->quiet && ++init->reports)
         answer(init,
                (struct proto_answer){
                    .type = PROTO_VIOLATION, .run = run, .violation = *violation},
@@ -513,9 +521,11 @@ static void report_exit(struct init *init, pid_t pid, const struct sys_exit *end
                    .code = ended->code,
                    .signal = ended->signal,
                    .at_ns = at_ns,
+                   .unreported = init->unreported,
                    .usage = ended->usage,
                },
                NULL, 0);
+        init->unreported = 0;
         if (init->runs[i].last)
             _exit(0);
         return;

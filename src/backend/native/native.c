@@ -405,7 +405,7 @@ static const struct hutch_fact *native_enforced(const struct plan *plan, struct 
         {"seccomp", plan->filter_name},
         {"landlock",
          plan->landlock_abi > 0 ? arena_printf(arena, "%d", plan->landlock_abi) : "false"},
-        {"unix", plan->unix_filter ? "none" : "private"},
+        {"unix", plan->unix_filter ? "none" : plan->socket_count > 0 ? "listed" : "private"},
         {"protect", plan->watch_count > 0 ? "watched" : "kernel"},
         {"timeout", "supervisor"},
         {"output", "supervisor"},

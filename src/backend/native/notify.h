@@ -40,7 +40,6 @@ struct notify {
     struct {
         int fd; /* -1: free */
         uint32_t run;
-        uint32_t reported;
     } listeners[NOTIFY_LISTENERS];
     struct notify_pending pending[NOTIFY_PENDING];
     void (*report)(void *arg, uint32_t run, const struct proto_violation *violation);

@@ -42,8 +42,9 @@ enum proto_step {
     STEP_MOUNTS,
     STEP_PIVOT,
     STEP_LANDLOCK,
-    STEP_NETWORK, /* made beside the others; what is left of it then */
     STEP_PRIVILEGES,
+    STEP_NETWORK, /* made beside the others; what is left of it then */
+    STEP_DESCRIPTORS,
     STEP_COUNT,
 };
 
@@ -68,10 +69,8 @@ enum proto_violation_kind {
 /* One thing that was refused. */
 struct proto_violation {
     uint32_t kind;
-    uint32_t reserved;
     uint32_t pid; /* inside */
     int32_t nr;
-    uint32_t counted_only; /* one more of too many to tell about */
     uint64_t args[3];
     char command[16];
     char text[112];
@@ -103,7 +102,7 @@ struct proto_answer {
     int32_t error;     /* FAILED, EXEC_FAILED: errno */
     int32_t code;      /* EXITED: as in struct sys_exit */
     int32_t signal;    /* EXITED */
-    uint32_t reserved;
+    uint32_t unreported; /* EXITED: violations that were only counted */
     uint64_t at_ns;               /* STARTED, EXITED: CLOCK_MONOTONIC, as init saw it happen */
     struct rusage usage;          /* EXITED */
     uint64_t step_ns[STEP_COUNT]; /* READY, STARTED, EXEC_FAILED: how long set-up took */

@@ -14,7 +14,7 @@
 
 #include "base/fd.h"
 #include "sys/path.h"
-#include "sys/process.h"
+#include "sys/procfs.h"
 #include "sys/ret.h"
 
 /* Whoever nests deeper keeps the remains, under a name that means nothing. */
@@ -45,10 +45,15 @@ static void remove_entries(int dir, int depth)
     }
 }
 
+static void reopen(int dir);
+
 static void remove_tree(int dir, const char *name, int depth)
 {
     if (unlinkat(dir, name, 0) == 0 || depth > REMOVE_DEPTH)
         return;
+    fd_auto int path = sys_open_beneath(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
+    if (path >= 0)
+        reopen(path);
     fd_auto int child = sys_open_beneath(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
     if (child >= 0)
         remove_entries(child, depth + 1);
@@ -56,9 +61,30 @@ static void remove_tree(int dir, const char *name, int depth)
         errno = 0; /* filled again meanwhile; the next look finds it */
 }
 
+/* Its owner may have closed a directory to us, who have no more rights than he has, and as many. */
+static void reopen(int dir)
+{
+    char name[SYS_PROC_NAME_MAX];
+    struct stat st;
+
+    sys_proc_fd_name(dir, name); /* works whatever its mode is */
+    if (fstat(dir, &st) < 0 || chmod(name, (st.st_mode & 07777) | 0700) < 0)
+        errno = 0;
+}
+
+static bool is_there(int dir, const char *name, struct stat *ret)
+{
+    if (fstatat(dir, name, ret, AT_SYMLINK_NOFOLLOW) == 0)
+        return true;
+    if (errno != EACCES)
+        return false;
+    reopen(dir);
+    return fstatat(dir, name, ret, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 /*
- * Out of the way at once, by one rename that nobody can outrun; then removed. When even the rename
- * fails nothing may go on.
+ * Out of the way at once, by one rename that nobody can outrun; then removed. When even that fails
+ * nothing may go on.
  */
 static void undo(int dir, const char *name)
 {
@@ -66,6 +92,8 @@ static void undo(int dir, const char *name)
 
     if (unlinkat(dir, name, 0) == 0 || unlinkat(dir, name, AT_REMOVEDIR) == 0)
         return;
+    if (errno == EACCES)
+        reopen(dir);
     remove_tree(dir, away, 0);
     if (renameat(dir, name, dir, away) < 0 && errno != ENOENT) {
         kill(-1, SIGKILL);
@@ -142,7 +170,7 @@ static void look_below(struct watch *watch, const struct plan_watch *path, int s
         memcpy(name, rest, len);
         name[len] = '\0';
         rest += len + strspn(rest + len, "/");
-        if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+        if (!is_there(dir, name, &st)) {
             look_failed(watch, -errno);
             return;
         }
@@ -162,24 +190,39 @@ static void look_below(struct watch *watch, const struct plan_watch *path, int s
     }
 }
 
-void watch_look(struct watch *watch)
+/* Whether watch `i` starts where the one before it does; most are in the workspace. */
+static bool shares_directory(const struct plan *plan, size_t i)
+{
+    return i > 0 && strcmp(plan->watches[i].directory, plan->watches[i - 1].directory) == 0;
+}
+
+int watch_open(struct watch *watch, const struct plan *plan)
 {
     fd_auto int root = ret_errno(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
-    fd_auto int dir = -1;
 
-    /* Most of them are in one directory, the workspace: that one is opened once. */
+    watch->plan = plan;
+    for (size_t i = 0; i < plan->watch_count; i++) {
+        if (shares_directory(plan, i))
+            continue;
+        if (watch->count == WATCH_DIRECTORIES)
+            return -E2BIG;
+        int fd = sys_open_beneath(root, plan->watches[i].directory + 1, O_RDONLY | O_DIRECTORY, 0);
+        if (fd < 0)
+            return fd;
+        watch->directories[watch->count++] = fd;
+        watch->polls = watch->polls || fcntl(fd, F_NOTIFY, DN_CREATE | DN_RENAME | DN_MULTISHOT) < 0;
+    }
+    return 0;
+}
+
+void watch_look(struct watch *watch)
+{
+    size_t start = 0;
+
     for (size_t i = 0; i < watch->plan->watch_count; i++) {
-        const struct plan_watch *path = &watch->plan->watches[i];
-        if (i == 0 || strcmp(path->directory, path[-1].directory) != 0) {
-            fd_close(&dir);
-            dir = sys_open_beneath(root, path->directory + 1, O_PATH | O_DIRECTORY, 0);
-            if (dir >= 0)
-                watch_directory(watch, dir);
-            else
-                look_failed(watch, root < 0 ? root : dir);
-        }
-        if (dir >= 0)
-            look_below(watch, path, dir);
+        if (i > 0 && !shares_directory(watch->plan, i))
+            start++;
+        look_below(watch, &watch->plan->watches[i], watch->directories[start]);
     }
 }
 

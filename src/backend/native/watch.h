@@ -26,6 +26,12 @@ struct watch {
 };
 
 /*
+ * Open the directories of the plan's watches, before anything runs that could close them to us. The
+ * first ones in `directories` are theirs, in the plan's order.
+ */
+int watch_open(struct watch *watch, const struct plan *plan);
+
+/*
  * Look at every watched path: follow directories that have appeared, undo what must not be. To be
  * called at first, on every WATCH_SIGNAL, and when everything has ended.
  */

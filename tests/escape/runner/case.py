@@ -139,6 +139,8 @@ def run_case(case, tools):
         return row
     row.control, control_why = run_control(case, tools)
     outcome, result = play(case, tools, "hutch")
+    if outcome.word == "absent" and row.control == "works":
+        outcome = Outcome("held", "not there: " + outcome.why)
     row.hutch, row.why = outcome.word, outcome.why
     if tools.bwrap and case.bwrap:
         row.bwrap = play(case, tools, "bwrap")[0].word

@@ -141,8 +141,38 @@ def absent_cases():
             ("d", "link", ".git/hooks"), ("e", "fifo", ".git/hooks"), ("f", "socket", ".git/hooks"),
             ("g", "tmpfile", ".git/hooks"), ("h", "open", ".git/hooks")]
     return [Case(f"A6{letter}", f"bring a protected path into being: {how}", ["make", how, path],
-                 setup=git_without_hooks, flags=["--protect", "{work}/.git/hooks"])
+                 setup=git_without_hooks, flags=GIT)
             for letter, how, path in rows]
+
+
+GIT = ["--protect", "{work}/.git/hooks"]
+
+
+def git_and_sources(stage):
+    """Things of the user's, inside and outside the workspace, that clearing up must not touch."""
+    git_without_hooks(stage)
+    stage.canary("work/src/main.c", "int main(void) { return 0; }\n")
+    stage.canary("out/precious", "of the host\n")
+
+
+def no_git(stage):
+    stage.never("work/.git/hooks")
+
+
+def clearing_cases():
+    rows = [
+        ("p", "its parent a link to one that has it", ["link-parent", ".git", "hooks"], no_git),
+        ("q", "moved in with a hundred levels", ["deep", ".git/hooks"], git_without_hooks),
+        ("r", "made, and its parent closed to all", ["close-parent", ".git", "hooks"],
+         git_without_hooks),
+        ("s", "moved in with links to the user's files",
+         ["with-links", ".git/hooks", "../../src", "{out}", "/"], git_and_sources),
+        ("t", "made again until the very end", ["churn", ".git/hooks"], git_without_hooks),
+        ("u", "exchanged with a link to the user's files", ["churn-link", ".git/hooks", "../src"],
+         git_and_sources),
+    ]
+    return [Case(f"A6{letter}", f"protected path: {what}", verb, setup=setup, flags=GIT)
+            for letter, what, verb, setup in rows]
 
 
 def agent_settings(stage):
@@ -318,11 +348,11 @@ CASES = [
          play=run_leaked("/../.."), bwrap=False),
     *absent_cases(),
     Case("A6i", "protected path: its parent moved away and made anew", ["move-parent", ".git", "hooks"],
-         setup=git_without_hooks, flags=["--protect", "{work}/.git/hooks"]),
+         setup=git_without_hooks, flags=GIT),
     Case("A6j", "protected path: its parent built elsewhere and moved in", ["move-in", ".git", "hooks"],
-         setup=nothing_there(".git/hooks"), flags=["--protect", "{work}/.git/hooks"]),
+         setup=nothing_there(".git/hooks"), flags=GIT),
     Case("A6k", "protected path: made through a linked parent", ["via-link", ".git", "hooks"],
-         setup=git_without_hooks, flags=["--protect", "{work}/.git/hooks"]),
+         setup=git_without_hooks, flags=GIT),
     Case("A6l", "protected path: settings of an agent", ["make", "open", ".agent/settings.json"],
          setup=agent_settings, flags=["--protect", "{work}/.agent/settings.json"]),
     Case("A6m", "a protected file: eleven ways to change it", ["change", ".git/config"],
@@ -331,12 +361,13 @@ CASES = [
          setup=protected_file),
     Case("A6o", "the default profile protects absent .git/hooks", ["make", "mkdir", ".git/hooks"],
          setup=git_without_hooks),
+    *clearing_cases(),
     Case("A7a", "mount point exchanged with a link during set-up", setup=flipping("etc"),
          control=look_then_make, play=run_while_flipping(["--layout", "root"], ["exit-with", "0"]),
          bwrap=False),
     Case("A7b", "protected parent exchanged with a link during set-up", setup=flipping(".git"),
          control=look_then_make, bwrap=False,
-         play=run_while_flipping(["--protect", "{work}/.git/hooks"], ["make", "mkdir", ".git/hooks"])),
+         play=run_while_flipping(GIT, ["make", "mkdir", ".git/hooks"])),
     Case("A8", "file calls of the host against a racing sandbox",
          skip="there are no file calls yet (`hutch rpc` comes later)"),
     Case("A9a", "protected and hidden names are FIFOs and sockets", setup=odd_files, play=open_odd,

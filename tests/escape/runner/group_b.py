@@ -6,7 +6,7 @@ import stat
 from case import Case, after, own_ns
 from stage import ESCAPED, HELD, backwards
 
-SECRET_FILES = ["kcore", "kmsg", "keys", "key-users", "timer_list", "sched_debug", "latency_stats",
+SECRET_FILES = ["kcore", "kmsg", "keys", "timer_list", "sched_debug", "latency_stats",
                 "kallsyms", "interrupts", "scsi/scsi", "acpi/wakeup", "asound/cards"]
 
 

@@ -33,12 +33,12 @@ def on_process(number, what, verb, violation=""):
 
 # ---- C26: exit status
 
-def run_forged(stage):
-    if stage.who == "control":
-        code, _ = stage.run([stage.attack, "naive-init", "forge-exit"])
-    else:
-        code, _ = stage.run(stage.wrap(["forge-exit"]))
-    return (HELD, "status 3 as it was") if code == 3 else (ESCAPED, f"status 3 became {code}")
+def run_forged(how, naive):
+    def play(stage):
+        argv = [stage.attack, naive, how] if stage.who == "control" else stage.wrap([how])
+        code, _ = stage.run(argv)
+        return (HELD, "status 3 as it was") if code == 3 else (ESCAPED, f"status 3 became {code}")
+    return play
 
 
 # ---- C27: the program that runs us
@@ -137,13 +137,18 @@ def run_killed(stage):
     return HELD, "nothing lives after 60 kills"
 
 
-def mounts_now():
-    with open("/proc/self/mountinfo", encoding="utf-8") as file:
-        return len(file.readlines())
+def no_heartbeat(stage):
+    """A process that is never there for long writes to a file as long as it goes on."""
+    def check():
+        path = stage.work / "beat"
+        first = path.read_bytes()
+        return "it goes on" if eventually(lambda: path.read_bytes() != first, 0.05) else None
+    stage.checks.append(check)
 
 
 def leave(letter, kind, what):
-    return Case(f"C31{letter}", what, ["leave", kind, "{mark}"], setup=no_survivors)
+    return Case(f"C31{letter}", what, ["leave", kind, "{mark}"],
+                setup=no_heartbeat if kind == "racing" else no_survivors)
 
 
 def run_timeout(stage):
@@ -305,12 +310,15 @@ CASES = [
     on_process("C24d", "auxiliary vector of process 1", ["proc-bytes", "auxv"]),
     on_process("C25a", "memory of process 1", ["open-memory"]),
     on_process("C25b", "root, cwd, exe and fd of process 1", ["follow-links"]),
-    on_process("C25c", "trace process 1", ["attach"], "ptrace"),
+    on_process("C25c", "trace process 1", ["attach"]),
     on_process("C25d", "read memory of process 1", ["read-memory"]),
     on_process("C25e", "write memory of process 1", ["write-memory"]),
     on_process("C25f", "take descriptors of process 1", ["steal-fd"]),
     on_process("C25g", "compare with process 1", ["compare"]),
-    Case("C26", "forge the exit status", play=run_forged),
+    Case("C26a", "forge the exit status by stolen descriptors",
+         play=run_forged("forge-exit", "naive-init")),
+    Case("C26b", "forge the exit status by a brother",
+         play=run_forged("sibling-exit", "naive-wait")),
     Case("C27a", "overwrite the program that runs us", setup=own_copy, play=run_overwrite,
          bwrap=False),
     Case("C27b", "a script with /proc/self/exe as interpreter", setup=own_copy,
@@ -330,7 +338,7 @@ CASES = [
     Case("C31f", "outlive the time limit", setup=no_survivors, play=run_timeout),
     Case("C32", "kill everything, process 1 too", play=run_kill_all),
     Case("C33", "exit statuses that look like the supervisor's", play=run_statuses, bwrap=False),
-    Case("C34", "2000 orphans", ["orphans", "2000"], control=after("lazy-init")),
+    Case("C34", "1000 orphans", ["orphans", "1000"], control=after("lazy-init")),
     Case("C35a", "signals and mode mask of an odd caller",
          play=odd_caller(preexec_fn=block_and_ignore)),
     Case("C35b", "caller without standard streams", play=run_without_stdio, bwrap=False),

@@ -16,6 +16,7 @@ from pathlib import Path
 HELD, FAILED, ESCAPED, DONE, ABSENT = 0, 2, 10, 11, 77
 REFUSED = 125
 SECONDS = 30
+BWRAP_SECONDS = 5  # it is there for comparison only
 SCRATCH = "/var/tmp"  # not /tmp: inside that is private, and what lies there would be out of reach
 OTHER_UID = 23456
 # What a kernel says that does not have the thing: ENODEV, ENOSYS, EPROTONOSUPPORT, ESOCKTNOSUPPORT,
@@ -238,8 +239,8 @@ class Stage:
         kind = tempfile.TemporaryFile if self.who == "control" else lambda: subprocess.PIPE
         streams = kind(), kind()
         done = subprocess.run([str(arg) for arg in argv], env=self.env, pass_fds=self.fds,
-                              stdout=streams[0], stderr=streams[1], timeout=SECONDS, check=False,
-                              **how)
+                              stdout=streams[0], stderr=streams[1], check=False,
+                              timeout=BWRAP_SECONDS if self.who == "bwrap" else SECONDS, **how)
         out, err = (text.decode(errors="replace") for text in (done.stdout, done.stderr)) \
             if self.who != "control" else (self.rewound(file) for file in streams)
         self.said = out + err

@@ -54,7 +54,8 @@ static void every_reason_has_a_word(void **state)
 }
 
 static const struct hutch_fact facts[] = {
-    {"backend", "native"}, {"pidns", "true"}, {"netns", "false"}, {NULL, NULL}};
+    {"backend", "native"},   {"pidns", "true"}, {"netns", "false"},
+    {"seccomp", "default"}, {"landlock", "6"}, {NULL, NULL}};
 static const struct hutch_step steps[] = {{"clone", 0.5}, {"mounts", 0.0625}, {NULL, 0}};
 
 static const struct hutch_result sample = {
@@ -105,8 +106,8 @@ static void assert_keys(const json_t *object, const char *keys)
 }
 
 #define KEYS_OF_EVERY_RESULT                                                                       \
-    "exit_code signal success reason timed_out truncated duration_ms usage enforced setup_ms "     \
-    "sandbox run"
+    "exit_code signal success reason timed_out truncated duration_ms usage violations enforced "    \
+    "setup_ms sandbox run"
 
 static void keys_of_a_result(void **state)
 {
@@ -115,22 +116,99 @@ static void keys_of_a_result(void **state)
     assert_keys(object, KEYS_OF_EVERY_RESULT " stdout stderr");
     assert_keys(json_object_get(object, "usage"),
                 "cpu_ms user_ms system_ms peak_memory_bytes stdout_bytes stderr_bytes");
-    assert_keys(json_object_get(object, "enforced"), "backend pidns netns");
+    assert_keys(json_object_get(object, "enforced"), "backend pidns netns seccomp landlock");
     assert_keys(json_object_get(object, "setup_ms"), "total clone mounts");
 
     json_auto_ref json_t *want = json_pack(
         "{s:i, s:n, s:b, s:s, s:b, s:b, s:f, s:s, s:s, s:s, s:i,"
-        " s:{s:f, s:f, s:f, s:i, s:i, s:i}, s:{s:s, s:b, s:b}, s:{s:f, s:f, s:f}}",
+        " s:{s:f, s:f, s:f, s:i, s:i, s:i}, s:[], s:{s:s, s:b, s:b, s:s, s:i}, s:{s:f, s:f, s:f}}",
         "exit_code", 0, "signal", "success", 1, "reason", "exited", "timed_out", 0, "truncated", 0,
         "duration_ms", 12.5, "stdout", "hello\n", "stderr", "", "sandbox", "k3f9", "run", 1,
         "usage", "cpu_ms", 8.1, "user_ms", 5.0, "system_ms", 3.1, "peak_memory_bytes", 8388608,
-        "stdout_bytes", 6, "stderr_bytes", 0, "enforced", "backend", "native", "pidns", 1, "netns",
-        0, "setup_ms", "total", 1.4, "clone", 0.5, "mounts", 0.063);
+        "stdout_bytes", 6, "stderr_bytes", 0, "violations", "enforced", "backend", "native", "pidns",
+        1, "netns", 0, "seccomp", "default", "landlock", 6, "setup_ms", "total", 1.4, "clone", 0.5, "mounts", 0.063);
     assert_non_null(want);
     if (!json_equal(object, want)) {
         str_auto char *got = json_dumps(object, JSON_SORT_KEYS);
         str_auto char *wanted = json_dumps(want, JSON_SORT_KEYS);
         fail_msg("got    %s\nwanted %s", got, wanted);
+    }
+}
+
+/* What a program branches on must be a boolean or a number, and all else the text as it is. */
+static void facts_have_types(void **state)
+{
+    static const struct {
+        const char *value, *json;
+    } cases[] = {
+        {"true", "true"},      {"false", "false"},     {"0", "0"},
+        {"6", "6"},            {"12", "12"},           {"", "\"\""},
+        {"-1", "\"-1\""},      {"6.0", "\"6.0\""},     {"6 ", "\"6 \""},
+        {"True", "\"True\""},  {"x6", "\"x6\""},       {"native", "\"native\""},
+        {"/f.json", "\"/f.json\""},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const struct hutch_fact one[] = {{"fact", cases[i].value}, {NULL, NULL}};
+        struct hutch_result result = sample;
+
+        result.enforced = one;
+        json_auto_ref json_t *object = as_json(&result);
+        json_auto_ref json_t *want = json_loads(cases[i].json, JSON_DECODE_ANY, NULL);
+        const json_t *enforced = json_object_get(object, "enforced");
+        assert_non_null(want);
+        assert_keys(enforced, "fact");
+        if (!json_equal(json_object_get(enforced, "fact"), want))
+            fail_msg("'%s' is not %s", cases[i].value, cases[i].json);
+    }
+}
+
+static const struct hutch_violation violations[] = {
+    {"syscall", "mount", "tmpfs", 12, "sh", "no policy allows it"},
+    {"protect", "create", "/ws/.git/hooks", 0, "", "leave it out of protect"},
+};
+
+static void assert_violation(const json_t *object, const struct hutch_violation *want)
+{
+    assert_keys(object, "kind name detail pid command hint");
+    assert_string_equal(json_string_value(json_object_get(object, "kind")), want->kind);
+    assert_string_equal(json_string_value(json_object_get(object, "name")), want->name);
+    assert_string_equal(json_string_value(json_object_get(object, "detail")), want->detail);
+    assert_true(json_is_integer(json_object_get(object, "pid")));
+    assert_int_equal(json_integer_value(json_object_get(object, "pid")), want->pid);
+    assert_string_equal(json_string_value(json_object_get(object, "command")), want->command);
+    assert_string_equal(json_string_value(json_object_get(object, "hint")), want->hint);
+}
+
+/* `violation_total` is there when more happened than is told, and only then. */
+static void violations_are_told(void **state)
+{
+    static const struct {
+        size_t count;
+        uint64_t total;
+    } cases[] = {{0, 0}, {1, 1}, {2, 2}, {2, 3}, {0, 7}, {2, 1ULL << 40}};
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct hutch_result result = sample;
+
+        result.violations = cases[i].count ? violations : NULL;
+        result.violation_count = cases[i].count;
+        result.violation_total = cases[i].total;
+        json_auto_ref json_t *object = as_json(&result);
+        const json_t *array = json_object_get(object, "violations");
+        bool more = cases[i].total > cases[i].count;
+
+        assert_keys(object, more ? KEYS_OF_EVERY_RESULT " stdout stderr violation_total"
+                                 : KEYS_OF_EVERY_RESULT " stdout stderr");
+        assert_true(json_is_array(array));
+        assert_int_equal(json_array_size(array), cases[i].count);
+        for (size_t k = 0; k < cases[i].count; k++)
+            assert_violation(json_array_get(array, k), &violations[k]);
+        if (more)
+            assert_int_equal(json_integer_value(json_object_get(object, "violation_total")),
+                             cases[i].total);
+        /* They are no failure of the command. */
+        assert_true(json_is_true(json_object_get(object, "success")));
     }
 }
 
@@ -247,6 +325,7 @@ static void errors(void **state)
     lost.output_errno = ENOSPC;
     json_auto_ref json_t *with = as_json(&lost);
     assert_keys(with, KEYS_OF_EVERY_RESULT " stdout stderr output_error");
+    assert_string_equal(json_string_value(json_object_get(with, "output_error")), strerror(ENOSPC));
 }
 
 static void events(void **state)
@@ -271,6 +350,16 @@ static void events(void **state)
         {{.type = HUTCH_EVENT_RUN_EXITED, .run = 1, .result = &sample},
          "run.exited",
          "time sandbox run type result"},
+        {{.type = HUTCH_EVENT_VIOLATION, .run = 1, .violation = &violations[0]},
+         "violation",
+         "time sandbox run type violation"},
+        {{.type = HUTCH_EVENT_VIOLATION, .violation = &violations[1]},
+         "violation",
+         "time sandbox type violation"},
+        {{.type = (enum hutch_event_type)0}, "unknown", "time sandbox type"},
+        {{.type = (enum hutch_event_type)(HUTCH_EVENT_VIOLATION + 1)},
+         "unknown",
+         "time sandbox type"},
     };
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -295,6 +384,8 @@ static void events(void **state)
         /* The result of an event is without the output that other events have told. */
         if (event.result)
             assert_keys(json_object_get(object, "result"), KEYS_OF_EVERY_RESULT);
+        if (event.violation)
+            assert_violation(json_object_get(object, "violation"), event.violation);
     }
 }
 
@@ -321,6 +412,8 @@ int main(void)
         cmocka_unit_test(every_code_has_a_word),
         cmocka_unit_test(every_reason_has_a_word),
         cmocka_unit_test(keys_of_a_result),
+        cmocka_unit_test(facts_have_types),
+        cmocka_unit_test(violations_are_told),
         cmocka_unit_test(how_it_ended),
         cmocka_unit_test(bytes_that_are_not_text),
         cmocka_unit_test(a_nul_is_a_character),

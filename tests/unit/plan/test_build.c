@@ -9,15 +9,23 @@
 
 #include "plan/plan.h"
 
+#include <sys/socket.h>
+#include <sys/un.h>
+
 #include "../scratch.h"
 
 static int setup(void **state)
 {
     static const char *const tree[] = {"home/",           "ws/", "ws/a/", "ws/a/b", "repo/",
-                                       "ws/loop -> loop", NULL};
+                                       "ws/loop -> loop", "ws/to-a -> a", "ws/gone -> none", NULL};
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    fd_auto int sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     scratch_make(tree);
     setenv("HOME", at("@/home"), 1);
+    snprintf(address.sun_path, sizeof(address.sun_path), "%s", at("@/sock"));
+    if (bind(sock, (struct sockaddr *)&address, sizeof(address)) < 0)
+        return -1;
     return chdir(scratch);
 }
 
@@ -53,7 +61,14 @@ static void failures_leave_nothing_open(void **state)
         {"{\"filesystem\":{\"write\":[\"@/repo\",\"/\"]}}", HUTCH_EPOLICY},
         {"{\"filesystem\":{\"write\":[\"@/repo\",\"/proc\"]}}", HUTCH_EPOLICY},
         {"{\"filesystem\":{\"write\":[\"@/ws/loop\"]}}", HUTCH_ESYSTEM},
-        {"{\"filesystem\":{\"protect\":[\"@/ws/a/b\",\"@/ws/none\"]}}", HUTCH_EUNSUPPORTED},
+        {"{\"isolation\":{\"require\":[\"landlock>=999\"]}}", HUTCH_EUNSUPPORTED},
+        {"{\"syscalls\":\"@/none\"}", HUTCH_ESYSTEM},
+        {"{\"syscalls\":\"@/ws/a/b\"}", HUTCH_EPOLICY},
+        {"{\"network\":{\"unix\":[\"@/sock\",\"@/none\"]}}", HUTCH_EPOLICY},
+        {"{\"network\":{\"unix\":[\"@/sock\",\"@/ws/a/b\"]}}", HUTCH_EPOLICY},
+        {"{\"network\":{\"unix\":[\"@/sock\"]},\"filesystem\":{\"read\":[\"@/none\"]}}", HUTCH_EPOLICY},
+        {"{\"filesystem\":{\"protect\":[\"@/ws/a/b\",\"@/ws/to-a/b\",\"@/ws/loop\"]}}", HUTCH_ESYSTEM},
+        {"{\"filesystem\":{\"protect\":[\"@/ws/gone\",\"@/ws/none/../x\"]}}", HUTCH_EPOLICY},
         {"{\"filesystem\":{\"protect\":[\"@/ws/a/**\",\"@/ws\"]}}", HUTCH_EPOLICY},
         {"{\"filesystem\":{\"hide\":[\"@/ws/a/b\",\"@/ws\"]}}", HUTCH_EPOLICY},
         {"{\"filesystem\":{\"layout\":\"minimal\",\"hide\":[\"@/ws\"]}}", HUTCH_EPOLICY},
@@ -83,6 +98,10 @@ static void a_plan_holds_its_descriptors_until_it_is_freed(void **state)
         "{\"filesystem\":{\"layout\":\"minimal\",\"repo\":\"@/repo\",\"write\":[\"@/ws\"]}}",
         "{\"filesystem\":{\"layout\":\"root\",\"protect\":[\"@/ws/a/b\"]}}",
         "{\"filesystem\":{\"workspace\":\"tmpfs\"}}",
+        "{\"filesystem\":{\"protect\":[\"@/ws/none\",\"@/ws/a/none/x\",\"@/ws/gone\"]}}",
+        "{\"filesystem\":{\"protect\":[\"@/ws/to-a/b\"],\"hide\":[\"@/ws/to-a\"]}}",
+        "{\"network\":{\"unix\":[\"@/sock\",\"@/sock\"]}}",
+        "{\"network\":{\"unix\":\"none\"},\"syscalls\":\"strict\"}",
     };
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -106,6 +125,8 @@ static void a_plan_holds_its_descriptors_until_it_is_freed(void **state)
         }
         assert_int_equal(open_fds(), before + held);
         assert_non_null(plan->env);
+        assert_non_null(plan->filter);
+        assert_non_null(plan->init_filter);
         assert_int_equal(strlen(plan->id), 16);
         plan_free(plan);
         assert_int_equal(open_fds(), before);

@@ -46,15 +46,11 @@ static void settings_that_are_not_enforced_are_refused(void **state)
         {"{\"isolation\":{\"backend\":\"wasm\"}}", "/isolation/backend", "'wasm'"},
         {"{\"network\":{\"mode\":\"allow\"}}", "/network/mode", "'allow'"},
         {"{\"network\":{\"allow\":[\"example.org\"]}}", "/network/allow/0", "allowed hosts"},
-        {"{\"network\":{\"unix\":\"none\"}}", "/network/unix", "unix sockets"},
-        {"{\"network\":{\"unix\":\"private\"}}", "/network/unix", "unix sockets"},
-        {"{\"network\":{\"unix\":[\"/run/x\"]}}", "/network/unix", "unix sockets"},
         {"{\"limits\":{\"cpu_time\":\"1s\"}}", "/limits/cpu_time", "CPU time"},
         {"{\"limits\":{\"cpus\":2}}", "/limits/cpus", "CPUs"},
         {"{\"limits\":{\"memory\":\"1G\"}}", "/limits/memory", "memory"},
         {"{\"limits\":{\"disk\":\"1G\"}}", "/limits/disk", "disk"},
         {"{\"limits\":{\"processes\":10}}", "/limits/processes", "processes"},
-        {"{\"syscalls\":\"default\"}", "/syscalls", "syscall filter"},
         {"{\"guard\":{\"mode\":\"warn\"}}", "/guard/mode", "guard"},
         {"{\"guard\":{\"mode\":\"deny\"}}", "/guard/mode", "guard"},
     };
@@ -82,6 +78,13 @@ static void settings_that_ask_for_nothing_more_are_taken(void **state)
         "{\"limits\":{\"processes\":\"unlimited\"}}",
         "{\"limits\":{\"timeout\":\"1s\",\"output\":\"1K\",\"open_files\":4,\"file_size\":\"1\"}}",
         "{\"guard\":{\"mode\":\"off\"}}",
+        /* the locks' own to judge: test_locks.c */
+        "{\"network\":{\"unix\":\"none\"}}",
+        "{\"network\":{\"unix\":\"private\"}}",
+        "{\"network\":{\"unix\":[\"/run/x\"]}}",
+        "{\"syscalls\":\"strict\"}",
+        "{\"syscalls\":\"/none\"}",
+        "{\"isolation\":{\"require\":[\"unheard_of\"]}}",
     };
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -92,43 +95,11 @@ static void settings_that_ask_for_nothing_more_are_taken(void **state)
     }
 }
 
-static void requirements(void **state)
-{
-    static const struct {
-        const char *want;
-        bool own, host; /* met with network none, and with host */
-    } cases[] = {
-        {"userns", true, true},        {"mountns", true, true},   {"pidns", true, true},
-        {"ipcns", true, true},         {"utsns", true, true},     {"cgroupns", true, true},
-        {"netns", true, false},        {"seccomp", false, false}, {"landlock", false, false},
-        {"landlock>=4", false, false}, {"cgroup", false, false},  {"memory", false, false},
-        {"disk", false, false},        {"user", false, false},    {"usernsx", false, false},
-    };
-
-    for (size_t i = 0; i < ARRAY_LEN(cases) * 2; i++) {
-        bool host = i % 2;
-        bool met = host ? cases[i / 2].host : cases[i / 2].own;
-        char json[200];
-        struct hutch_error err;
-
-        snprintf(json, sizeof(json),
-                 "{\"isolation\":{\"require\":[\"pidns\",\"%s\"]},\"network\":{\"mode\":\"%s\"}}",
-                 cases[i / 2].want, host ? "host" : "none");
-        int r = support(json, &err);
-        if (met ? r != 0 : r != HUTCH_EUNSUPPORTED)
-            fail_msg("%s: %d %s", json, r, err.msg);
-        if (!met &&
-            (!strstr(err.msg, cases[i / 2].want) || !str_starts(err.where, "/isolation/require/1")))
-            fail_msg("%s: at '%s': %s", json, err.where, err.msg);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(settings_that_are_not_enforced_are_refused),
         cmocka_unit_test(settings_that_ask_for_nothing_more_are_taken),
-        cmocka_unit_test(requirements),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
