@@ -82,7 +82,8 @@ struct hutch_policy;
  * Make a policy from the profile called `name` (NULL means "default").
  * On success the caller owns *ret; free it with hutch_policy_free().
  */
-HUTCH_API int hutch_policy_new(const char *name, struct hutch_policy **ret, struct hutch_error *err);
+HUTCH_API int hutch_policy_new(const char *name, struct hutch_policy **ret,
+                               struct hutch_error *err);
 
 /* Free a policy. NULL is accepted. */
 HUTCH_API void hutch_policy_free(struct hutch_policy *policy);
@@ -139,7 +140,8 @@ struct hutch_profile {
  * All profiles by name. On success the caller owns *ret, an array of *count rows in one allocation;
  * free it with free().
  */
-HUTCH_API int hutch_profile_list(struct hutch_profile **ret, size_t *count, struct hutch_error *err);
+HUTCH_API int hutch_profile_list(struct hutch_profile **ret, size_t *count,
+                                 struct hutch_error *err);
 
 /* The JSON text of one profile, as written. The caller owns *ret; free it with free(). */
 HUTCH_API int hutch_profile_text(const char *name, char **ret, struct hutch_error *err);
@@ -208,12 +210,12 @@ struct hutch_event {
     enum hutch_event_type type;
     uint64_t time_ms; /* since 1970 */
     const char *sandbox;
-    uint32_t run;                      /* 0 for events of the sandbox itself */
-    const char *const *argv;           /* run.started */
-    int stream;                        /* run.output: 1 or 2 */
-    const char *data;                  /* run.output */
-    size_t data_len;                   /* run.output */
-    const struct hutch_result *result; /* run.exited */
+    uint32_t run;                            /* 0 for events of the sandbox itself */
+    const char *const *argv;                 /* run.started */
+    int stream;                              /* run.output: 1 or 2 */
+    const char *data;                        /* run.output */
+    size_t data_len;                         /* run.output */
+    const struct hutch_result *result;       /* run.exited */
     const struct hutch_violation *violation; /* violation */
 };
 
@@ -253,10 +255,10 @@ struct hutch_fact {
 struct hutch_result {
     size_t size;
     enum hutch_reason reason;
-    int exit_code;   /* -1 when a signal ended it or it never ran */
-    int signal;      /* 0 when it exited */
-    int status;      /* what `hutch run` exits with: 0..255 */
-    bool truncated;  /* captured output went past its limit */
+    int exit_code;  /* -1 when a signal ended it or it never ran */
+    int signal;     /* 0 when it exited */
+    int status;     /* what `hutch run` exits with: 0..255 */
+    bool truncated; /* captured output went past its limit */
     double duration_ms;
     double user_ms;
     double system_ms;
@@ -276,7 +278,8 @@ struct hutch_result {
     const struct hutch_violation *violations; /* the first 100 or so */
     size_t violation_count;                   /* how many of them */
     uint64_t violation_total;                 /* with those that were only counted */
-    struct hutch_error error; /* code 0 unless reason is HUTCH_SETUP, or the command's exec failed */
+    struct hutch_error
+        error; /* code 0 unless reason is HUTCH_SETUP, or the command's exec failed */
 };
 
 /* Free a result. NULL is accepted. */
@@ -311,9 +314,9 @@ struct hutch_run;
  * hutch_run_fd() is readable, until it returns 1. Events, unless `on_event` is NULL, go to it.
  * On success the caller owns *ret; free it with hutch_run_free().
  */
-HUTCH_API int hutch_run_start(const struct hutch_policy *policy, const struct hutch_command *command,
-                              hutch_event_fn *on_event, void *arg, struct hutch_run **ret,
-                              struct hutch_error *err);
+HUTCH_API int hutch_run_start(const struct hutch_policy *policy,
+                              const struct hutch_command *command, hutch_event_fn *on_event,
+                              void *arg, struct hutch_run **ret, struct hutch_error *err);
 
 /* A descriptor that is readable when there is something to do. Owned by the run. */
 HUTCH_API int hutch_run_fd(const struct hutch_run *run);

@@ -16,8 +16,8 @@ const char *hutch_version(void)
 const char *hutch_code_name(int code)
 {
     static const char *const names[] = {
-        "ok",   "invalid", "policy",    "unsupported", "denied",   "system",
-        "nomem", "busy",   "not_found", "state",       "internal",
+        "ok",    "invalid", "policy",    "unsupported", "denied",   "system",
+        "nomem", "busy",    "not_found", "state",       "internal",
     };
 
     return code <= 0 && code > -(int)ARRAY_LEN(names) ? names[-code] : "unknown";
@@ -108,8 +108,8 @@ static json_t *error_json(const struct hutch_error *error)
 static json_t *violation_json(const struct hutch_violation *violation)
 {
     return json_pack("{s:s, s:s, s:s, s:i, s:s, s:s}", "kind", violation->kind, "name",
-                     violation->name, "detail", violation->detail, "pid", violation->pid,
-                     "command", violation->command, "hint", violation->hint);
+                     violation->name, "detail", violation->detail, "pid", violation->pid, "command",
+                     violation->command, "hint", violation->hint);
 }
 
 static json_t *violations_json(const struct hutch_result *result)
@@ -128,9 +128,8 @@ static json_t *result_json(const struct hutch_result *result, bool output)
 
     json_object_set_new(object, "exit_code", integer_or_null(exited, result->exit_code));
     json_object_set_new(object, "signal", integer_or_null(result->signal > 0, result->signal));
-    json_object_set_new(
-        object, "success",
-        json_boolean(result->reason == HUTCH_EXITED && result->exit_code == 0));
+    json_object_set_new(object, "success",
+                        json_boolean(result->reason == HUTCH_EXITED && result->exit_code == 0));
     json_object_set_new(object, "reason", json_string(hutch_reason_name(result->reason)));
     json_object_set_new(object, "timed_out", json_boolean(result->reason == HUTCH_TIMEOUT));
     json_object_set_new(object, "truncated", json_boolean(result->truncated));

@@ -24,8 +24,8 @@ struct sandbox;
 struct sandbox_exec {
     uint32_t run;
     const struct plan_command *command;
-    bool last;        /* the sandbox ends with this command */
-    int stdio[3];     /* given away: closed by exec() in every case; -1 all three with a terminal */
+    bool last;    /* the sandbox ends with this command */
+    int stdio[3]; /* given away: closed by exec() in every case; -1 all three with a terminal */
 };
 
 enum sandbox_event_type {

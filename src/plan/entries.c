@@ -18,22 +18,15 @@ static unsigned precedence_of(enum mount_why why)
     switch (why) {
     case WHY_LAYOUT:
     case WHY_MASK:
-    case WHY_DEVICE:
-        return 0;
-    case WHY_HOME:
-        return 1;
+    case WHY_DEVICE: return 0;
+    case WHY_HOME: return 1;
     case WHY_READ:
-    case WHY_REPO:
-        return 2;
-    case WHY_PIN:
-        return 3;
+    case WHY_REPO: return 2;
+    case WHY_PIN: return 3;
     case WHY_WRITE:
-    case WHY_WORKSPACE:
-        return 4;
-    case WHY_PROTECT:
-        return 5;
-    case WHY_HIDE:
-        return 6;
+    case WHY_WORKSPACE: return 4;
+    case WHY_PROTECT: return 5;
+    case WHY_HIDE: return 6;
     }
     return 0;
 }

@@ -17,10 +17,10 @@
 const char *plan_why_name(enum mount_why why)
 {
     static const char *const names[] = {
-        [WHY_LAYOUT] = "layout", [WHY_DEVICE] = "device", [WHY_MASK] = "masked",       [WHY_WORKSPACE] = "workspace",
-        [WHY_REPO] = "repo",     [WHY_HOME] = "home",           [WHY_READ] = "read",
-        [WHY_WRITE] = "write",   [WHY_PIN] = "pinned",          [WHY_PROTECT] = "protect",
-        [WHY_HIDE] = "hide",
+        [WHY_LAYOUT] = "layout",       [WHY_DEVICE] = "device", [WHY_MASK] = "masked",
+        [WHY_WORKSPACE] = "workspace", [WHY_REPO] = "repo",     [WHY_HOME] = "home",
+        [WHY_READ] = "read",           [WHY_WRITE] = "write",   [WHY_PIN] = "pinned",
+        [WHY_PROTECT] = "protect",     [WHY_HIDE] = "hide",
     };
 
     return names[why];
@@ -29,9 +29,10 @@ const char *plan_why_name(enum mount_why why)
 const char *plan_kind_name(enum mount_kind kind)
 {
     static const char *const names[] = {
-        [MOUNT_BIND] = "bind", [MOUNT_TMPFS] = "tmpfs", [MOUNT_PROC] = "proc",
-        [MOUNT_DEVPTS] = "devpts", [MOUNT_MASK] = "mask", [MOUNT_EMPTY] = "empty", [MOUNT_DIR] = "directory",
-        [MOUNT_FILE] = "file", [MOUNT_LINK] = "link", [MOUNT_SEAL] = "seal",
+        [MOUNT_BIND] = "bind",     [MOUNT_TMPFS] = "tmpfs", [MOUNT_PROC] = "proc",
+        [MOUNT_DEVPTS] = "devpts", [MOUNT_MASK] = "mask",   [MOUNT_EMPTY] = "empty",
+        [MOUNT_DIR] = "directory", [MOUNT_FILE] = "file",   [MOUNT_LINK] = "link",
+        [MOUNT_SEAL] = "seal",
     };
 
     return names[kind];
@@ -68,21 +69,15 @@ static void put_word(struct buf *out, const char *word)
 static const char *access_word(const struct plan_mount *mount)
 {
     switch (mount->kind) {
-    case MOUNT_MASK:
-        return "hidden";
-    case MOUNT_EMPTY:
-        return "empty";
-    case MOUNT_LINK:
-        return "link";
-    case MOUNT_DIR:
-        return "mkdir";
+    case MOUNT_MASK: return "hidden";
+    case MOUNT_EMPTY: return "empty";
+    case MOUNT_LINK: return "link";
+    case MOUNT_DIR: return "mkdir";
     case MOUNT_TMPFS:
         return mount->why == WHY_HIDE ? "hidden" : mount->writable ? "memory" : "empty";
     case MOUNT_PROC:
-    case MOUNT_DEVPTS:
-        return "own";
-    default:
-        return mount->writable ? "write" : "read";
+    case MOUNT_DEVPTS: return "own";
+    default: return mount->writable ? "write" : "read";
     }
 }
 

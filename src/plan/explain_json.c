@@ -67,9 +67,9 @@ static json_t *locks_json(const struct plan *plan)
     for (size_t i = 0; i < plan->watch_count; i++)
         json_array_append_new(
             watched, json_sprintf("%s/%s", plan->watches[i].directory, plan->watches[i].rest));
-    return json_pack("{s:o, s:i, s:s, s:o, s:o}", "syscalls", string(plan->filter_name),
-                     "landlock", plan->landlock_abi, "unix", plan->unix_filter ? "none" : "private",
-                     "sockets", sockets, "watched", watched);
+    return json_pack("{s:o, s:i, s:s, s:o, s:o}", "syscalls", string(plan->filter_name), "landlock",
+                     plan->landlock_abi, "unix", plan->unix_filter ? "none" : "private", "sockets",
+                     sockets, "watched", watched);
 }
 
 int plan_explain_json(const struct plan *plan, const struct plan_command *command, char **ret,
@@ -87,13 +87,12 @@ int plan_explain_json(const struct plan *plan, const struct plan_command *comman
         " s:{s:o, s:o, s:o, s:o}, s:o, s:o, s:o}",
         "argv", strings(command->argv), "cwd", string(command->cwd), "tty", (int)command->tty,
         "isolation", "level", "container", "backend", "native", "identity", "user",
-        (json_int_t)id->uid, "group", (json_int_t)id->gid, "host_user", (json_int_t)id->host_uid, "host_group",
-        (json_int_t)id->host_gid, "hostname", plan->hostname, "network", net, "layout", layout,
-        "workspace", string(plan->workspace), "limits", "timeout_ms", limit(limits->timeout_ms),
-        "output_bytes", limit(limits->output_bytes), "file_size_bytes",
+        (json_int_t)id->uid, "group", (json_int_t)id->gid, "host_user", (json_int_t)id->host_uid,
+        "host_group", (json_int_t)id->host_gid, "hostname", plan->hostname, "network", net,
+        "layout", layout, "workspace", string(plan->workspace), "limits", "timeout_ms",
+        limit(limits->timeout_ms), "output_bytes", limit(limits->output_bytes), "file_size_bytes",
         limit(limits->file_size_bytes), "open_files", limit(limits->open_files), "locks",
-        locks_json(plan), "mounts",
-        mounts_json(plan), "environment", strings(plan->env));
+        locks_json(plan), "mounts", mounts_json(plan), "environment", strings(plan->env));
     char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
     if (!text)
         return err_oom(err);

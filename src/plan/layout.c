@@ -57,7 +57,7 @@ static const char *const etc_files[] = {
 
 /* The same for programs that talk to other hosts. */
 static const char *const etc_network_files[] = {
-    "/etc/ca-certificates", "/etc/crypto-policies", "/etc/pki",      "/etc/protocols",
+    "/etc/ca-certificates", "/etc/crypto-policies", "/etc/pki", "/etc/protocols",
     "/etc/resolv.conf",     "/etc/services",        "/etc/ssl",
 };
 
@@ -66,14 +66,14 @@ static const char *const etc_network_files[] = {
  * what is for root alone is closed to the sandbox's id anyway.
  */
 static const char *const masked[] = {
-    "/proc/acpi",  "/proc/asound",        "/proc/interrupts", "/proc/kcore",
-    "/proc/keys",  "/proc/latency_stats", "/proc/sched_debug", "/proc/scsi",
+    "/proc/acpi",       "/proc/asound",        "/proc/interrupts",  "/proc/kcore",
+    "/proc/keys",       "/proc/latency_stats", "/proc/sched_debug", "/proc/scsi",
     "/proc/timer_list", "/proc/timer_stats",
 };
 
 static const char *const masked_sys[] = {
-    "/sys/devices/virtual/powercap", "/sys/firmware",        "/sys/fs/bpf",
-    "/sys/kernel/debug",             "/sys/kernel/security", "/sys/kernel/tracing",
+    "/sys/devices/virtual/powercap", "/sys/firmware",       "/sys/fs/bpf", "/sys/kernel/debug",
+    "/sys/kernel/security",          "/sys/kernel/tracing",
 };
 
 struct layout {
@@ -118,10 +118,9 @@ static void add_own_dir(struct layout *layout, const char *target, enum mount_wh
 {
     bool in_root = layout->plan->layout == LAYOUT_MINIMAL;
 
-    add(layout, (struct plan_mount){.kind = in_root ? MOUNT_DIR : MOUNT_TMPFS,
-                                    .why = why,
-                                    .target = target,
-                                    .mode = 0755});
+    add(layout,
+        (struct plan_mount){
+            .kind = in_root ? MOUNT_DIR : MOUNT_TMPFS, .why = why, .target = target, .mode = 0755});
 }
 
 static void add_devices(struct layout *layout)
@@ -140,8 +139,9 @@ static void add_devices(struct layout *layout)
                                         .why = WHY_DEVICE,
                                         .target = device_links[i].path,
                                         .source = device_links[i].text});
-    add(layout, (struct plan_mount){
-                    .kind = MOUNT_DEVPTS, .why = WHY_DEVICE, .target = "/dev/pts", .writable = true});
+    add(layout,
+        (struct plan_mount){
+            .kind = MOUNT_DEVPTS, .why = WHY_DEVICE, .target = "/dev/pts", .writable = true});
     add(layout, (struct plan_mount){.kind = MOUNT_TMPFS,
                                     .why = WHY_DEVICE,
                                     .target = "/dev/shm",
@@ -227,8 +227,8 @@ static void add_etc_own(struct layout *layout)
         const char *content;
     } own[] = {
         {"/etc/group", arena_printf(&plan->arena, "%s:x:%u:\nnogroup:x:65534:\n", user, id->gid)},
-        {"/etc/hosts", arena_printf(&plan->arena, "127.0.0.1 localhost %s\n::1 localhost\n",
-                                    plan->hostname)},
+        {"/etc/hosts",
+         arena_printf(&plan->arena, "127.0.0.1 localhost %s\n::1 localhost\n", plan->hostname)},
         {"/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n"},
         {"/etc/passwd",
          arena_printf(&plan->arena,
@@ -295,8 +295,7 @@ static int add_workspace(struct layout *layout, const char *target, const char *
     const struct policy_value *value = &layout->policy->values[POLICY_WORKSPACE];
 
     if (!value->text)
-        return err_set(err, HUTCH_EPOLICY,
-                       value->origin ? value->origin : "/filesystem/workspace",
+        return err_set(err, HUTCH_EPOLICY, value->origin ? value->origin : "/filesystem/workspace",
                        "there is no workspace: name a directory, or 'tmpfs' for one in memory");
     if (!str_eq(value->text, "tmpfs"))
         return add_grant(layout, POLICY_WORKSPACE, WHY_WORKSPACE, target, true, err);
@@ -423,20 +422,13 @@ int plan_pass_layout(const struct policy *policy, struct resolver *resolver, str
 
     plan->layout = (enum policy_layout)policy->values[POLICY_LAYOUT].number;
     switch (plan->layout) {
-    case LAYOUT_HOST:
-        r = layout_host(&layout, err);
-        break;
-    case LAYOUT_MINIMAL:
-        r = layout_minimal(&layout, err);
-        break;
-    case LAYOUT_ROOT:
-        r = layout_root(&layout, err);
-        break;
+    case LAYOUT_HOST: r = layout_host(&layout, err); break;
+    case LAYOUT_MINIMAL: r = layout_minimal(&layout, err); break;
+    case LAYOUT_ROOT: r = layout_root(&layout, err); break;
     }
     if (r == 0 && arena_failed(&plan->arena))
         r = err_oom(err);
     if (r == 0 && layout.error)
-        r = err_sys(err, layout.error, layout.error_path, "cannot look at '%s'",
-                    layout.error_path);
+        r = err_sys(err, layout.error, layout.error_path, "cannot look at '%s'", layout.error_path);
     return r;
 }

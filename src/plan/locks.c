@@ -60,18 +60,19 @@ static int add_socket(struct resolver *resolver, struct plan *plan, struct plan_
     plan->sockets = grown;
     plan->sockets[plan->socket_count++] = (struct plan_socket){
         .path = found.path, .dev = found.st.st_dev, .ino = found.st.st_ino};
-    plan_entry_add(plan, entries,
-                   (struct plan_mount){.kind = MOUNT_BIND,
-                                       .why = WHY_READ,
-                                       .target = found.path,
-                                       .source = found.path,
-                                       .origin = item->origin,
-                                       .source_fd = fd_take(&fd),
-                                       .dev = found.st.st_dev,
-                                       .ino = found.st.st_ino,
-                                       .idmap = plan_needs_idmap(plan, found.path, &found.st, false),
-                                       .owner_uid = found.st.st_uid,
-                                       .owner_gid = found.st.st_gid});
+    plan_entry_add(
+        plan, entries,
+        (struct plan_mount){.kind = MOUNT_BIND,
+                            .why = WHY_READ,
+                            .target = found.path,
+                            .source = found.path,
+                            .origin = item->origin,
+                            .source_fd = fd_take(&fd),
+                            .dev = found.st.st_dev,
+                            .ino = found.st.st_ino,
+                            .idmap = plan_needs_idmap(plan, found.path, &found.st, false),
+                            .owner_uid = found.st.st_uid,
+                            .owner_gid = found.st.st_gid});
     return 0;
 }
 
@@ -104,8 +105,8 @@ static long wanted_version(const char *want, const char *word)
 
 static bool is_met(const struct plan *plan, const char *want)
 {
-    static const char *const always[] = {"userns", "mountns", "pidns",    "ipcns",
-                                         "utsns",  "cgroupns", "seccomp", "timeout",
+    static const char *const always[] = {"userns", "mountns",    "pidns",    "ipcns",
+                                         "utsns",  "cgroupns",   "seccomp",  "timeout",
                                          "output", "open_files", "file_size"};
     long landlock = wanted_version(want, "landlock");
 
@@ -130,7 +131,6 @@ int plan_pass_locks(const struct policy *policy, struct plan *plan, struct hutch
     for (size_t i = 0; i < require->count; i++)
         if (!is_met(plan, require->items[i].text))
             return err_set(err, HUTCH_EUNSUPPORTED, require->items[i].origin,
-                           "'%s' is required and would not be enforced",
-                           require->items[i].text);
+                           "'%s' is required and would not be enforced", require->items[i].text);
     return 0;
 }

@@ -40,9 +40,9 @@ int plan_pass_parents(struct plan *plan, struct plan_entries *entries, struct hu
         /* Anything but the plain host below it is ours: id-mapped, or made by an earlier round. */
         if (!cover || cover->mount.why != WHY_LAYOUT || cover->mount.kind != MOUNT_BIND)
             continue;
-        plan_entry_add(plan, entries,
-                       (struct plan_mount){
-                           .kind = MOUNT_TMPFS, .target = dir, .source_fd = -1, .mode = 0755});
+        plan_entry_add(
+            plan, entries,
+            (struct plan_mount){.kind = MOUNT_TMPFS, .target = dir, .source_fd = -1, .mode = 0755});
     }
     return arena_failed(&plan->arena) ? err_oom(err) : 0;
 }

@@ -48,8 +48,7 @@ int plan_pass_parents(struct plan *plan, struct plan_entries *entries, struct hu
 int plan_pass_mounts(struct plan *plan, struct plan_entries *entries, struct hutch_error *err);
 
 /* Needs the layout: HOME must be a place that exists inside. */
-int plan_pass_environment(const struct policy *policy, struct plan *plan,
-                          struct hutch_error *err);
+int plan_pass_environment(const struct policy *policy, struct plan *plan, struct hutch_error *err);
 
 /*
  * Add an entry. Takes over mount.source_fd in every case. NULL when out of memory (the arena's

@@ -51,12 +51,12 @@ enum mount_why {
 struct plan_mount {
     enum mount_kind kind;
     enum mount_why why;
-    const char *target; /* inside: absolute, normalized, no symbolic links on the way */
-    const char *source; /* bind: canonical host path; link: its text */
+    const char *target;  /* inside: absolute, normalized, no symbolic links on the way */
+    const char *source;  /* bind: canonical host path; link: its text */
     const char *content; /* file: what is in it; NULL for nothing */
-    const char *origin; /* flag or JSON pointer that asked for it; NULL for the layout's own */
-    int source_fd;      /* bind: O_PATH of `source`, -1 otherwise. Owned by the plan. */
-    dev_t dev;          /* bind: identity of the source, checked again before it is mounted */
+    const char *origin;  /* flag or JSON pointer that asked for it; NULL for the layout's own */
+    int source_fd;       /* bind: O_PATH of `source`, -1 otherwise. Owned by the plan. */
+    dev_t dev;           /* bind: identity of the source, checked again before it is mounted */
     ino_t ino;
     bool directory; /* bind, mask: directory or file */
     bool writable;
@@ -110,9 +110,9 @@ struct plan {
     struct plan_identity identity;
     struct plan_limits limits;
     const char *hostname;
-    const char *home;        /* the caller's, canonical; NULL when there is none */
-    const char *workspace;   /* inside */
-    const char *const *env;  /* "NAME=value", ends with NULL */
+    const char *home;       /* the caller's, canonical; NULL when there is none */
+    const char *workspace;  /* inside */
+    const char *const *env; /* "NAME=value", ends with NULL */
     struct plan_mount *mounts;
     size_t mount_count;
     size_t mount_cap;
@@ -122,14 +122,14 @@ struct plan {
     struct plan_watch *watches;
     size_t watch_count;
     size_t watch_cap;
-    int landlock_abi;                   /* 0: this kernel has none */
-    bool strict;                        /* the strict filter, and nothing but processes in /proc */
-    const char *filter_name;            /* "default", "strict" or a file */
-    const struct filter *filter;        /* of every command */
-    const struct filter *init_filter;   /* of PID 1, and so of everything */
-    const struct filter *user_filter;   /* from a file, on top; NULL: none */
-    const struct filter *unix_filter;   /* no unix sockets at all, on top; NULL: not asked for */
-    char id[17]; /* of the sandbox */
+    int landlock_abi;                 /* 0: this kernel has none */
+    bool strict;                      /* the strict filter, and nothing but processes in /proc */
+    const char *filter_name;          /* "default", "strict" or a file */
+    const struct filter *filter;      /* of every command */
+    const struct filter *init_filter; /* of PID 1, and so of everything */
+    const struct filter *user_filter; /* from a file, on top; NULL: none */
+    const struct filter *unix_filter; /* no unix sockets at all, on top; NULL: not asked for */
+    char id[17];                      /* of the sandbox */
 };
 
 /* On success the caller owns *ret; free it with plan_free(). */

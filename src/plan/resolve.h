@@ -16,7 +16,7 @@
 
 struct resolver {
     struct arena *arena;
-    const char *home;    /* what ~ stands for; NULL when the caller has none */
+    const char *home; /* what ~ stands for; NULL when the caller has none */
     int cwd_fd;       /* relative paths of flags, workspace and repo start here */
     int workspace_fd; /* relative paths of documents start here; -1: in memory, none is possible */
     const char *cwd_name;       /* canonical; NULL until it was needed */
@@ -68,8 +68,8 @@ int resolve_start(struct resolver *resolver, const struct policy_item *item, con
  * when the path is that directory.
  */
 typedef int resolve_link_fn(void *arg, const char *path, struct hutch_error *err);
-int resolve_walk(struct resolver *resolver, const struct policy_item *item,
-                 resolve_link_fn *fn, void *arg, const char **ret_directory, const char **ret_rest,
+int resolve_walk(struct resolver *resolver, const struct policy_item *item, resolve_link_fn *fn,
+                 void *arg, const char **ret_directory, const char **ret_rest,
                  struct hutch_error *err);
 
 /*

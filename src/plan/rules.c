@@ -63,8 +63,8 @@ static int add_grant(struct rules *rules, const struct policy_item *item, struct
 
     str_printable(item->text, shown, sizeof shown);
     if (!S_ISDIR(found->st.st_mode) && !S_ISREG(found->st.st_mode))
-        return err_set(err, HUTCH_EPOLICY, item->origin,
-                       "'%s' is neither a file nor a directory", shown);
+        return err_set(err, HUTCH_EPOLICY, item->origin, "'%s' is neither a file nor a directory",
+                       shown);
     if (str_eq(found->path, "/") && (rules->why == WHY_WRITE || rules->plan->layout != LAYOUT_HOST))
         return err_set(err, HUTCH_EPOLICY, item->origin,
                        "'%s' is the root of the host: name a directory in it", shown);
@@ -116,8 +116,9 @@ static int pin_parents(struct rules *rules, const struct policy_item *item, cons
     const char *dir = path_parent(&rules->plan->arena, target);
 
     while (dir && path_is_within(dir, cover->target) && !str_eq(dir, cover->target)) {
-        const char *host = arena_printf(&rules->plan->arena, "%s%s", cover->source,
-                                        dir + (str_eq(cover->target, "/") ? 0 : strlen(cover->target)));
+        const char *host = arena_printf(
+            &rules->plan->arena, "%s%s", cover->source,
+            dir + (str_eq(cover->target, "/") ? 0 : strlen(cover->target)));
         struct policy_item self = {.text = host, .origin = item->origin, .from_flag = true};
         struct resolved found;
         if (!host)
@@ -373,8 +374,7 @@ int plan_pass_rules(const struct policy *policy, struct resolver *resolver, stru
         {POLICY_PROTECT, WHY_PROTECT, true},
         {POLICY_HIDE, WHY_HIDE, true},
     };
-    struct rules rules = {
-        .policy = policy, .resolver = resolver, .plan = plan, .entries = entries};
+    struct rules rules = {.policy = policy, .resolver = resolver, .plan = plan, .entries = entries};
 
     for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
         const struct policy_value *value = &policy->values[lists[i].id];

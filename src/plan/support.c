@@ -23,8 +23,8 @@ static int check_limits(const struct policy *policy, struct hutch_error *err)
         enum policy_id id;
         const char *what;
     } limits[] = {
-        {POLICY_CPU_TIME, "the limit on CPU time"},  {POLICY_CPUS, "the limit on CPUs"},
-        {POLICY_MEMORY, "the limit on memory"},      {POLICY_DISK, "the limit on disk space"},
+        {POLICY_CPU_TIME, "the limit on CPU time"},   {POLICY_CPUS, "the limit on CPUs"},
+        {POLICY_MEMORY, "the limit on memory"},       {POLICY_DISK, "the limit on disk space"},
         {POLICY_PROCESSES, "the limit on processes"},
     };
 

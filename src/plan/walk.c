@@ -74,8 +74,8 @@ static int step(struct walk *walk, resolve_link_fn *fn, void *arg, struct hutch_
     return 1;
 }
 
-int resolve_walk(struct resolver *resolver, const struct policy_item *item,
-                 resolve_link_fn *fn, void *arg, const char **ret_directory, const char **ret_rest,
+int resolve_walk(struct resolver *resolver, const struct policy_item *item, resolve_link_fn *fn,
+                 void *arg, const char **ret_directory, const char **ret_rest,
                  struct hutch_error *err)
 {
     struct walk walk = {.arena = resolver->arena};

@@ -83,8 +83,7 @@ char *capture_take(struct capture *capture, size_t *len)
         buf_printf(&text, "\n... %" PRIu64 " bytes of output are missing here ...\n",
                    capture->total - kept);
     if (capture->tail_full)
-        buf_add(&text, capture->tail + capture->tail_next,
-                capture->tail_size - capture->tail_next);
+        buf_add(&text, capture->tail + capture->tail_next, capture->tail_size - capture->tail_next);
     if (capture->tail_next > 0)
         buf_add(&text, capture->tail, capture->tail_next);
     buf_puts(&text, "");

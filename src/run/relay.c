@@ -72,8 +72,7 @@ int relay_start(struct relay *relay, int epoll, uint32_t tag, const struct relay
         .terminal_in = ends->terminal_in,
     };
     relay->dst_is_file = relay->dst >= 0 && is_kind(relay->dst, S_IFREG, S_IFREG);
-    relay->splice = relay->dst >= 0 && !relay->on_output &&
-                    is_kind(relay->src, S_IFIFO, S_IFREG) &&
+    relay->splice = relay->dst >= 0 && !relay->on_output && is_kind(relay->src, S_IFIFO, S_IFREG) &&
                     is_kind(relay->dst, S_IFIFO, S_IFREG);
     return wait_for_bytes(relay);
 }
@@ -122,8 +121,8 @@ static int receiver_failed(struct relay *relay, int error)
 /* Returns 1 to go on, 0 after arranging a wait or the end. */
 static int step_splice(struct relay *relay)
 {
-    ssize_t len =
-        splice(relay->src, NULL, relay->dst, NULL, SPLICE_BYTES, SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
+    ssize_t len = splice(relay->src, NULL, relay->dst, NULL, SPLICE_BYTES,
+                         SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
 
     if (len > 0) {
         relay->bytes += (uint64_t)len;

@@ -25,25 +25,28 @@ typedef void relay_output_fn(void *arg, const char *data, size_t len);
 
 struct relay {
     int epoll;
-    uint32_t tag;      /* of both descriptors in the epoll set */
-    int src;           /* owned; -1 when over */
-    int dst;           /* owned; -1 with a capture */
+    uint32_t tag; /* of both descriptors in the epoll set */
+    int src;      /* owned; -1 when over */
+    int dst;      /* owned; -1 with a capture */
     struct capture *capture;
     relay_output_fn *on_output; /* sees every byte; NULL: none does, and splice may be used */
     void *arg;
     bool splice;
-    bool src_polled;   /* in the epoll set (a regular file cannot be) */
+    bool src_polled; /* in the epoll set (a regular file cannot be) */
     bool dst_polled;
-    bool dst_is_file;  /* never full */
-    bool terminal_in;  /* the end of input is a ^D to a terminal, not a close */
+    bool dst_is_file; /* never full */
+    bool terminal_in; /* the end of input is a ^D to a terminal, not a close */
     char *buffer;
-    size_t start;      /* buffer[start, end) is read and not yet written */
+    size_t start; /* buffer[start, end) is read and not yet written */
     size_t end;
-    uint64_t bytes;    /* that have been taken from src */
-    int error;         /* errno of a receiver that failed; one that went away (EPIPE) has not */
+    uint64_t bytes; /* that have been taken from src */
+    int error;      /* errno of a receiver that failed; one that went away (EPIPE) has not */
 };
 
-#define RELAY_INIT {.epoll = -1, .src = -1, .dst = -1}
+#define RELAY_INIT                                                                                 \
+    {                                                                                              \
+        .epoll = -1, .src = -1, .dst = -1                                                          \
+    }
 
 /* What a relay connects, for relay_start(). Takes *src and *dst. */
 struct relay_ends {

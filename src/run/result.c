@@ -65,11 +65,8 @@ void result_give_output(struct hutch_result *result, int stream, char *data, siz
 int result_status(const struct hutch_result *result)
 {
     switch (result->reason) {
-    case HUTCH_TIMEOUT:
-        return 124;
-    case HUTCH_SETUP:
-        return result->exit_code > 0 ? result->exit_code : 125;
-    default:
-        return result->signal ? 128 + result->signal : result->exit_code;
+    case HUTCH_TIMEOUT: return 124;
+    case HUTCH_SETUP: return result->exit_code > 0 ? result->exit_code : 125;
+    default: return result->signal ? 128 + result->signal : result->exit_code;
     }
 }

@@ -23,58 +23,19 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "backend/backend.h"
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/num.h"
-#include "run/relay.h"
 #include "run/result.h"
+#include "run/state.h"
 #include "sys/ret.h"
 #include "sys/terminal.h"
 
 #define GRACE_MS 2000
 #define LAST_MS 1000
-#define RUN_ID 1
-#define VIOLATIONS_MAX 128
-
-enum run_state { RUN_SETTING_UP, RUN_RUNNING, RUN_DRAINING, RUN_OVER, RUN_FAILED };
 
 /* What an epoll event is about. */
 enum run_tag { TAG_EVENTS, TAG_EXIT, TAG_TIMER, TAG_STDIN, TAG_STDOUT, TAG_STDERR };
-
-struct hutch_run {
-    enum run_state state;
-    struct plan *plan;
-    struct plan_command command;
-    const struct backend *backend;
-    struct sandbox *sandbox;
-    int epoll;
-    int timer;
-    int terminal; /* master, for resizing; -1 without one */
-    struct relay input;
-    struct relay output[2];
-    struct capture capture[2];
-    int caller[3]; /* duplicates of the caller's descriptors until relays take them; -1: none */
-    bool ready;    /* the sandbox has been set up */
-    bool gone;     /* init has been reaped: no process is left */
-    bool exited;   /* the command's own end is known */
-    struct sys_exit exit;
-    enum hutch_reason ending; /* HUTCH_EXITED unless we ended it */
-    bool in_grace;
-    bool last_chance; /* everything but init has been killed */
-    uint64_t started_ns;
-    uint64_t ended_ns;
-    struct hutch_step setup[SANDBOX_STEPS_MAX];
-    double setup_total_ms;
-    int exec_errno;
-    struct hutch_violation violations[VIOLATIONS_MAX];
-    size_t violation_count;
-    uint64_t violation_total;
-    struct hutch_error error;
-    struct hutch_result *result;
-    hutch_event_fn *on_event;
-    void *arg;
-};
 
 static uint64_t clock_ns(clockid_t clock)
 {
@@ -142,7 +103,9 @@ static int start_output(struct hutch_run *run, int stream, int *src)
 {
     struct relay_ends ends = {
         .src = src,
-        .on_output = !run->on_event ? NULL : stream == 1 ? on_stdout : on_stderr,
+        .on_output = !run->on_event ? NULL
+                     : stream == 1  ? on_stdout
+                                    : on_stderr,
         .arg = run,
     };
 
@@ -411,25 +374,19 @@ static int on_events(struct hutch_run *run, struct hutch_error *err)
 
     while ((r = run->sandbox->ops->next(run->sandbox, &event, err)) > 0) {
         switch (event.type) {
-        case SANDBOX_READY:
-            on_ready(run, &event);
-            break;
+        case SANDBOX_READY: on_ready(run, &event); break;
         case SANDBOX_FAILED:
             run->error = event.error;
             run->state = RUN_FAILED;
             break;
-        case SANDBOX_STARTED:
-            on_started(run, &event);
-            break;
+        case SANDBOX_STARTED: on_started(run, &event); break;
         case SANDBOX_EXEC_FAILED:
             on_ready(run, &event);
             run->error = event.error;
             run->exec_errno = event.exec_errno;
             run->state = run->exec_errno ? RUN_DRAINING : RUN_FAILED;
             break;
-        case SANDBOX_VIOLATION:
-            on_violation(run, &event.violation);
-            break;
+        case SANDBOX_VIOLATION: on_violation(run, &event.violation); break;
         case SANDBOX_EXITED:
             run->violation_total += event.unreported;
             on_exited(run, &event.exit, event.at_ns);
@@ -461,120 +418,37 @@ static int on_gone(struct hutch_run *run, struct hutch_error *err)
         return err_set(err, HUTCH_EINTERNAL, "sandbox",
                        "the sandbox's first process ended unexpectedly (%s %d): the host may be "
                        "out of memory",
-                       ended.signal ? "signal" : "status", ended.signal ? ended.signal : ended.code);
+                       ended.signal ? "signal" : "status",
+                       ended.signal ? ended.signal : ended.code);
     /* We killed it: its usage includes its children's. */
     on_exited(run, &ended, clock_ns(CLOCK_MONOTONIC));
     return 0;
 }
 
-/* ---- The result ---- */
-
-static double ms_of(struct timeval tv)
-{
-    return (double)tv.tv_sec * 1e3 + (double)tv.tv_usec / 1e3;
-}
-
-static int fill_output(struct hutch_run *run, struct hutch_result *result)
-{
-    for (int i = 0; i < 2; i++) {
-        size_t len;
-        result->truncated = result->truncated || capture_truncated(&run->capture[i]);
-        char *data = capture_take(&run->capture[i], &len);
-        if (!data)
-            return -ENOMEM;
-        result_give_output(result, i + 1, data, len);
-    }
-    result->output_errno = run->output[0].error ? run->output[0].error : run->output[1].error;
-    result->stdout_bytes = run->output[0].bytes;
-    result->stderr_bytes = run->output[1].bytes;
-    return 0;
-}
-
-static void fill_end(const struct hutch_run *run, struct hutch_result *result)
-{
-    result->reason = run->ending;
-    if (run->exec_errno) {
-        result->reason = HUTCH_SETUP;
-        result->exit_code = run->exec_errno == ENOENT ? 127 : 126;
-        result->error = run->error;
-    } else {
-        result->exit_code = run->exit.signal ? -1 : run->exit.code;
-        result->signal = run->exit.signal;
-        if (result->reason == HUTCH_EXITED && result->signal)
-            result->reason = HUTCH_SIGNALED;
-    }
-    result->status = result_status(result);
-    if (run->started_ns)
-        result->duration_ms = (double)(run->ended_ns - run->started_ns) / 1e6;
-    result->user_ms = ms_of(run->exit.usage.ru_utime);
-    result->system_ms = ms_of(run->exit.usage.ru_stime);
-    result->peak_memory_bytes = (uint64_t)run->exit.usage.ru_maxrss * 1024;
-}
-
-static int fill_violations(const struct hutch_run *run, struct hutch_result *result)
-{
-    struct arena *arena = result_arena(result);
-    struct hutch_violation *copy =
-        arena_alloc(arena, (run->violation_count + 1) * sizeof *copy);
-
-    for (size_t i = 0; copy && i < run->violation_count; i++) {
-        copy[i] = run->violations[i];
-        copy[i].detail = arena_strdup(arena, run->violations[i].detail);
-        copy[i].command = arena_strdup(arena, run->violations[i].command);
-    }
-    result->violations = copy;
-    result->violation_count = run->violation_count;
-    result->violation_total = run->violation_total;
-    return arena_failed(arena) ? -ENOMEM : 0;
-}
+/* ---- Stepping ---- */
 
 static int finish(struct hutch_run *run, struct hutch_error *err)
 {
-    struct hutch_result *result = result_new();
-    if (!result)
-        return err_oom(err);
+    int r = run_report(run, &run->result, err);
 
-    struct hutch_step *steps = arena_alloc(result_arena(result), sizeof run->setup);
-    result->sandbox = arena_strdup(result_arena(result), run->plan->id);
-    if (fill_output(run, result) < 0 || !steps || !result->sandbox) {
-        result_free(result);
-        return err_oom(err);
-    }
-    memcpy(steps, run->setup, sizeof run->setup);
-    result->setup = steps;
-    result->setup_total_ms = run->setup_total_ms;
-    result->run = RUN_ID;
-    result->enforced = run->backend->enforced(run->plan, result_arena(result));
-    if (fill_violations(run, result) < 0 || !result->enforced) {
-        result_free(result);
-        return err_oom(err);
-    }
-    fill_end(run, result);
-    run->result = result;
+    if (r < 0)
+        return r;
     run->state = RUN_OVER;
     emit(run, (struct hutch_event){
-                  .type = HUTCH_EVENT_RUN_EXITED, .run = RUN_ID, .result = result});
+                  .type = HUTCH_EVENT_RUN_EXITED, .run = RUN_ID, .result = run->result});
     emit(run, (struct hutch_event){.type = HUTCH_EVENT_SANDBOX_STOPPED});
     return 1;
 }
-
-/* ---- Stepping ---- */
 
 static int dispatch(struct hutch_run *run, enum run_tag tag, struct hutch_error *err)
 {
     int r = 0;
 
     switch (tag) {
-    case TAG_EVENTS:
-        return on_events(run, err);
-    case TAG_EXIT:
-        return on_gone(run, err);
-    case TAG_TIMER:
-        on_deadline(run);
-        return 0;
-    case TAG_STDIN:
-        r = relay_step(&run->input);
-        break;
+    case TAG_EVENTS: return on_events(run, err);
+    case TAG_EXIT: return on_gone(run, err);
+    case TAG_TIMER: on_deadline(run); return 0;
+    case TAG_STDIN: r = relay_step(&run->input); break;
     case TAG_STDOUT:
     case TAG_STDERR:
         /* A command may be quicker than the word that it has started; that word comes first. */

@@ -40,7 +40,7 @@ int sys_clone_namespaces(uint64_t flags, int *ret_pidfd)
     if (r != -ENOSYS)
         return r;
 
-    /*
+        /*
      * Container engines answer clone3 with ENOSYS so that their filters can see the flags. The old
      * call does the same but for CLEAR_SIGHAND; the child resets its handlers anyway.
      */
@@ -54,12 +54,11 @@ int sys_clone_namespaces(uint64_t flags, int *ret_pidfd)
 
 int sys_vfork_call(int (*fn)(void *arg), void *arg, void *stack, size_t stack_size)
 {
-    return ret_errno(clone(fn, (char *)stack + stack_size,
-                           CLONE_VM | CLONE_FILES | CLONE_VFORK | SIGCHLD, arg));
+    return ret_errno(
+        clone(fn, (char *)stack + stack_size, CLONE_VM | CLONE_FILES | CLONE_VFORK | SIGCHLD, arg));
 }
 
 int sys_share_call(int (*fn)(void *arg), void *arg, void *stack, size_t stack_size)
 {
-    return ret_errno(
-        clone(fn, (char *)stack + stack_size, CLONE_VM | CLONE_FILES | SIGCHLD, arg));
+    return ret_errno(clone(fn, (char *)stack + stack_size, CLONE_VM | CLONE_FILES | SIGCHLD, arg));
 }

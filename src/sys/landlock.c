@@ -75,21 +75,16 @@ int sys_landlock_allow(int ruleset, int abi, int fd, enum sys_landlock_access ac
     struct k_path_beneath_attr rule = {.parent_fd = fd};
 
     switch (access) {
-    case SYS_LANDLOCK_READ:
-        rule.allowed_access = EXECUTE | READ_FILE | READ_DIR;
-        break;
+    case SYS_LANDLOCK_READ: rule.allowed_access = EXECUTE | READ_FILE | READ_DIR; break;
     case SYS_LANDLOCK_DEVICE:
         rule.allowed_access = READ_FILE | READ_DIR | WRITE_FILE | TRUNCATE_3 | IOCTL_DEV_5;
         break;
-    case SYS_LANDLOCK_WRITE:
-        rule.allowed_access = all_of(abi);
-        break;
+    case SYS_LANDLOCK_WRITE: rule.allowed_access = all_of(abi); break;
     }
     rule.allowed_access &= all_of(abi);
     if (!directory)
         rule.allowed_access &= EXECUTE | READ_FILE | WRITE_FILE | TRUNCATE_3 | IOCTL_DEV_5;
-    return ret_errno(
-        syscall(K_SYS_landlock_add_rule, ruleset, K_RULE_PATH_BENEATH, &rule, 0));
+    return ret_errno(syscall(K_SYS_landlock_add_rule, ruleset, K_RULE_PATH_BENEATH, &rule, 0));
 }
 
 int sys_landlock_restrict(int ruleset)

@@ -55,8 +55,7 @@ static size_t take_fds(struct msghdr *msg, int *fds)
     return count;
 }
 
-ssize_t sys_message_receive(int sock, int wait, void *data, size_t size, int *fds,
-                            size_t *fd_count)
+ssize_t sys_message_receive(int sock, int wait, void *data, size_t size, int *fds, size_t *fd_count)
 {
     union control control;
     struct iovec iov = {.iov_base = data, .iov_len = size};

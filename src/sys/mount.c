@@ -55,8 +55,8 @@ int sys_mount_new(const char *type, const struct sys_mount_option *options, unsi
         return fs;
 
     for (; options && options->key; options++) {
-        int r = ret_errno(syscall(K_SYS_fsconfig, fs, K_FSCONFIG_SET_STRING, options->key,
-                                  options->value, 0));
+        int r = ret_errno(
+            syscall(K_SYS_fsconfig, fs, K_FSCONFIG_SET_STRING, options->key, options->value, 0));
         if (r < 0)
             return r;
     }
@@ -87,9 +87,9 @@ int sys_mount_set(int tree, bool recursive, unsigned flags)
 
 int sys_mount_idmap(int tree, bool recursive, int userns)
 {
-    return setattr(tree, recursive,
-                   (struct k_mount_attr){.attr_set = K_MOUNT_ATTR_IDMAP,
-                                         .userns_fd = (uint64_t)userns});
+    return setattr(
+        tree, recursive,
+        (struct k_mount_attr){.attr_set = K_MOUNT_ATTR_IDMAP, .userns_fd = (uint64_t)userns});
 }
 
 int sys_mount_make_private(void)

@@ -45,7 +45,7 @@ int sys_open_inside(int root, const char *path, uint64_t flags)
     /* A relative path may lead above where it starts; the caller's root is ours, and stops it. */
     uint64_t resolve = path[0] == '/' ? K_RESOLVE_IN_ROOT : 0;
 
-    return open_how(root, path,
-                    (struct k_open_how){.flags = flags,
-                                        .resolve = resolve | K_RESOLVE_NO_MAGICLINKS});
+    return open_how(
+        root, path,
+        (struct k_open_how){.flags = flags, .resolve = resolve | K_RESOLVE_NO_MAGICLINKS});
 }

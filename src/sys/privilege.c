@@ -50,8 +50,7 @@ int sys_undumpable(void)
 
 int sys_userns_forbid(void)
 {
-    fd_auto int fd =
-        ret_errno(open("/proc/sys/user/max_user_namespaces", O_WRONLY | O_CLOEXEC));
+    fd_auto int fd = ret_errno(open("/proc/sys/user/max_user_namespaces", O_WRONLY | O_CLOEXEC));
 
     return fd < 0 ? fd : write(fd, "0", 1) == 1 ? 0 : -errno;
 }

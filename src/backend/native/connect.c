@@ -86,8 +86,8 @@ static void name_file(struct notify_pending *pending)
     _Static_assert(SYS_PROC_NAME_MAX <= sizeof address->sun_path, "the name fits");
 
     sys_proc_fd_name(pending->target, address->sun_path);
-    pending->len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) +
-                               strlen(address->sun_path) + 1);
+    pending->len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(address->sun_path) +
+                               1);
 }
 
 /* Decide about an AF_UNIX address, and turn a path into the file it names. */

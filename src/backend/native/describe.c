@@ -12,8 +12,12 @@
 const char *native_step_name(enum proto_step step)
 {
     static const char *const names[] = {
-        [STEP_CLONE] = "clone",   [STEP_PROCESS] = "process", [STEP_NETWORK] = "network",
-        [STEP_IDS] = "ids",       [STEP_MOUNTS] = "mounts",   [STEP_PIVOT] = "pivot",
+        [STEP_CLONE] = "clone",
+        [STEP_PROCESS] = "process",
+        [STEP_NETWORK] = "network",
+        [STEP_IDS] = "ids",
+        [STEP_MOUNTS] = "mounts",
+        [STEP_PIVOT] = "pivot",
         [STEP_LANDLOCK] = "landlock",
         [STEP_PRIVILEGES] = "privileges",
         [STEP_DESCRIPTORS] = "descriptors",
@@ -84,12 +88,9 @@ static int describe_mount(const struct plan *plan, uint32_t index, int error,
                            "empty directory may be there",
                            target);
         return err_sys(err, -error, "mounts", "cannot make '%s'", target);
-    case MOUNT_SEAL:
-        return err_sys(err, -error, "mounts", "cannot make '%s' read-only", target);
-    case MOUNT_MASK:
-        return err_sys(err, -error, "mounts", "cannot hide '%s'", target);
-    default:
-        return err_sys(err, -error, "mounts", "cannot make '%s'", target);
+    case MOUNT_SEAL: return err_sys(err, -error, "mounts", "cannot make '%s' read-only", target);
+    case MOUNT_MASK: return err_sys(err, -error, "mounts", "cannot hide '%s'", target);
+    default: return err_sys(err, -error, "mounts", "cannot make '%s'", target);
     }
 }
 
@@ -97,10 +98,8 @@ int native_describe_setup(const struct plan *plan, enum proto_step step, uint32_
                           struct hutch_error *err)
 {
     switch (step) {
-    case STEP_CLONE:
-        return describe_clone(error, err);
-    case STEP_MOUNTS:
-        return describe_mount(plan, index, error, err);
+    case STEP_CLONE: return describe_clone(error, err);
+    case STEP_MOUNTS: return describe_mount(plan, index, error, err);
     case STEP_PROCESS:
         return err_sys(err, -error, "process", "cannot prepare the sandbox's first process");
     case STEP_NETWORK:
@@ -111,15 +110,12 @@ int native_describe_setup(const struct plan *plan, enum proto_step step, uint32_
                            "cannot map user ids: this host gives namespaces but no rights in them; "
                            "see the sysctl kernel.apparmor_restrict_unprivileged_userns");
         return err_sys(err, -error, "ids", "cannot map user ids");
-    case STEP_LANDLOCK:
-        return err_sys(err, -error, "landlock", "cannot build the Landlock rules");
+    case STEP_LANDLOCK: return err_sys(err, -error, "landlock", "cannot build the Landlock rules");
     case STEP_DESCRIPTORS:
         return err_sys(err, -error, "descriptors",
                        "cannot close what the sandbox inherited, or watch its protected paths");
-    case STEP_PIVOT:
-        return err_sys(err, -error, "pivot", "cannot enter the new file system");
-    default:
-        return err_sys(err, -error, native_step_name(step), "cannot drop privileges");
+    case STEP_PIVOT: return err_sys(err, -error, "pivot", "cannot enter the new file system");
+    default: return err_sys(err, -error, native_step_name(step), "cannot drop privileges");
     }
 }
 
@@ -147,8 +143,7 @@ int native_describe_exec(const struct plan_command *command, enum proto_exec_ste
         return err_sys(err, -error, "limits", "cannot set the limits of '%s'", name);
     case EXEC_STEP_FORK:
         return err_sys(err, -error, "exec", "cannot start a process for '%s'", name);
-    default:
-        return err_sys(err, -error, "exec", "cannot pass '%s' to the sandbox", name);
+    default: return err_sys(err, -error, "exec", "cannot pass '%s' to the sandbox", name);
     }
 }
 

@@ -28,15 +28,15 @@
 
 struct builder {
     const struct plan *plan;
-    int *trees;             /* per mount: its detached tree, -1 when none or attached */
-    int host;               /* the host's root */
-    int mask_dir;           /* unreadable directory and file, empty directory, in one tmpfs; */
-    int mask_file;          /*   -1 when nothing is hidden */
+    int *trees;    /* per mount: its detached tree, -1 when none or attached */
+    int host;      /* the host's root */
+    int mask_dir;  /* unreadable directory and file, empty directory, in one tmpfs; */
+    int mask_file; /*   -1 when nothing is hidden */
     int empty_dir;
-    int root;               /* the new root, -1 before its mount */
-    int parent;             /* of the last step's target, since many share one; -1: none yet */
-    const char *parent_of;  /* the target it was opened for */
-    size_t parent_len;      /* how much of that is its own path */
+    int root;              /* the new root, -1 before its mount */
+    int parent;            /* of the last step's target, since many share one; -1: none yet */
+    const char *parent_of; /* the target it was opened for */
+    size_t parent_len;     /* how much of that is its own path */
     bool in_place;
     bool needs_remount;
 };
@@ -123,20 +123,13 @@ static int make_tree(struct builder *b, size_t index)
     const struct plan_mount *mount = &b->plan->mounts[index];
 
     switch (mount->kind) {
-    case MOUNT_BIND:
-        return fd_take(&b->trees[index]);
-    case MOUNT_TMPFS:
-        return new_tmpfs(mount);
-    case MOUNT_PROC:
-        return new_proc(mount);
-    case MOUNT_DEVPTS:
-        return new_devpts(mount);
-    case MOUNT_MASK:
-        return sys_mount_clone(mount->directory ? b->mask_dir : b->mask_file, false);
-    case MOUNT_EMPTY:
-        return sys_mount_clone(b->empty_dir, false);
-    default:
-        return -EINVAL;
+    case MOUNT_BIND: return fd_take(&b->trees[index]);
+    case MOUNT_TMPFS: return new_tmpfs(mount);
+    case MOUNT_PROC: return new_proc(mount);
+    case MOUNT_DEVPTS: return new_devpts(mount);
+    case MOUNT_MASK: return sys_mount_clone(mount->directory ? b->mask_dir : b->mask_file, false);
+    case MOUNT_EMPTY: return sys_mount_clone(b->empty_dir, false);
+    default: return -EINVAL;
     }
 }
 
@@ -207,8 +200,7 @@ static int make_file(int parent, const char *name, const struct plan_mount *moun
         int r = ret_errno(mknodat(parent, name, S_IFREG | 0444, 0));
         return r == -EEXIST && mount->on_host ? 0 : r;
     }
-    fd_auto int fd =
-        ret_errno(openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444));
+    fd_auto int fd = ret_errno(openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444));
     if (fd < 0)
         return fd;
     ssize_t len = (ssize_t)strlen(mount->content);
@@ -250,12 +242,9 @@ static int build_step(struct builder *b, size_t index)
     switch (mount->kind) {
     case MOUNT_DIR:
     case MOUNT_FILE:
-    case MOUNT_LINK:
-        return make_node(b, mount);
-    case MOUNT_SEAL:
-        return seal(b, mount);
-    default:
-        return index == 0 ? make_root(b) : attach(b, index);
+    case MOUNT_LINK: return make_node(b, mount);
+    case MOUNT_SEAL: return seal(b, mount);
+    default: return index == 0 ? make_root(b) : attach(b, index);
     }
 }
 
@@ -300,8 +289,10 @@ static int make_scratch(struct builder *b)
     b->mask_dir = sys_open_beneath(scratch, "mask", O_PATH, 0);
     b->mask_file = sys_open_beneath(scratch, "file", O_PATH, 0);
     b->empty_dir = sys_open_beneath(scratch, "empty", O_PATH, 0);
-    return b->mask_dir < 0 ? b->mask_dir : b->mask_file < 0 ? b->mask_file
-           : b->empty_dir < 0 ? b->empty_dir : 0;
+    return b->mask_dir < 0    ? b->mask_dir
+           : b->mask_file < 0 ? b->mask_file
+           : b->empty_dir < 0 ? b->empty_dir
+                              : 0;
 }
 
 static bool shows_host(const struct plan_mount *mount)

@@ -24,74 +24,24 @@
 #include "backend/native/init.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "backend/native/request.h"
-#include "backend/native/notify.h"
-#include "backend/native/watch.h"
-#include "filter/filter.h"
-#include "sys/clone.h"
-#include "sys/ids.h"
-#include "sys/network.h"
+#include "backend/native/state.h"
 #include "sys/message.h"
-#include "sys/mount.h"
-#include "sys/privilege.h"
 #include "sys/process.h"
 #include "sys/ret.h"
-#include "sys/seccomp.h"
 #include "sys/terminal.h"
 
-enum init_fd {
-    FD_SOCKET,
-    FD_SIGNALS,  /* signalfd for SIGCHLD and WATCH_SIGNAL */
-    FD_ENGINE,   /* pidfd, readable when the engine has ended */
-    FD_LANDLOCK, /* ruleset of every command; may be missing */
-    FD_COUNT,
-};
-
-#define RUNS_MAX 64
 #define REPORTS_MAX 100
-#define STACK_BYTES (128 * 1024)
 
-struct init {
-    const struct init_args *args;
-    const struct plan *plan;
-    int sock;
-    int landlock; /* before it gets its place among enum init_fd */
-    int network;  /* namespace, when network_pid has made it */
-    pid_t network_pid;
-    mode_t umask;
-    bool quiet; /* no reports any more */
-    uint32_t reports;    /* of violations, so far */
-    uint32_t unreported; /* since the last command ended */
-    struct notify notify;
-    struct watch watch;
-    uint64_t step_ns[STEP_COUNT];
-    uint64_t last_ns;
-    struct {
-        uint32_t run;
-        pid_t pid; /* 0: free */
-        bool last;
-    } runs[RUNS_MAX];
-    char *stack; /* for the child that shares our memory: first the network's, then commands */
-
-    /* Last, and never cleared: every page of it that is touched costs a fault. */
-    union {
-        struct proto_request request;
-        char bytes[sizeof(struct proto_request) + PROTO_TEXT_INLINE];
-    } in;
-};
-
-static uint64_t now_ns(void)
+uint64_t init_now_ns(void)
 {
     struct timespec ts;
 
@@ -99,9 +49,9 @@ static uint64_t now_ns(void)
     return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
 }
 
-static void step_done(struct init *init, enum proto_step step)
+void init_step_done(struct init *init, enum proto_step step)
 {
-    uint64_t now = now_ns();
+    uint64_t now = init_now_ns();
 
     init->step_ns[step] = now - init->last_ns;
     init->last_ns = now;
@@ -119,219 +69,9 @@ static void answer(const struct init *init, struct proto_answer message, const i
 static _Noreturn void give_up(const struct init *init, enum proto_step step, uint32_t index, int r)
 {
     answer(init,
-           (struct proto_answer){
-               .type = PROTO_FAILED, .step = step, .index = index, .error = -r},
+           (struct proto_answer){.type = PROTO_FAILED, .step = step, .index = index, .error = -r},
            NULL, 0);
     _exit(1);
-}
-
-/* ---- Set-up ---- */
-
-static int own_process(struct init *init)
-{
-    sys_signals_reset();
-    init->umask = umask(0);
-    int r = ret_errno(setsid());
-    if (r < 0 && r != -EPERM) /* EPERM: already a leader */
-        return r;
-    r = ret_errno(prctl(PR_SET_NAME, "hutch-init", 0, 0, 0));
-    if (r == 0)
-        r = ret_errno(sethostname(init->plan->hostname, strlen(init->plan->hostname)));
-    return r < 0 ? r : sys_wipe_arguments();
-}
-
-/*
- * A network namespace takes the kernel as long to make as all mounts together. So a second process
- * makes it, while init builds the files; it shares init's memory and descriptors, and ends before
- * anything untrusted starts.
- */
-static int make_network(void *arg)
-{
-    struct init *init = arg;
-
-    init->network = sys_network_new();
-    _exit(0);
-}
-
-static int start_network(struct init *init)
-{
-    init->network_pid = 0;
-    if (init->plan->net != NET_NONE)
-        return 0;
-    init->network_pid = sys_share_call(make_network, init, init->stack, STACK_BYTES);
-    return init->network_pid < 0 ? init->network_pid : 0;
-}
-
-static int join_network(struct init *init)
-{
-    if (!init->network_pid)
-        return 0;
-    int r = sys_wait_for(init->network_pid);
-    if (r >= 0)
-        r = init->network < 0 ? init->network : sys_network_enter(init->network);
-    return r < 0 ? r : 0;
-}
-
-/*
- * Wait for the engine's word, or its end. The end of the socket would not tell: we may hold a copy
- * of the engine's side of it, and so may another sandbox that is being set up.
- */
-static int wait_for_engine(const struct init *init)
-{
-    struct pollfd fds[] = {{.fd = init->sock, .events = POLLIN},
-                           {.fd = init->args->engine_pidfd, .events = POLLIN}};
-
-    while (poll(fds, 2, -1) < 0)
-        if (errno != EINTR)
-            return -errno;
-    if (fds[1].revents)
-        _exit(1);
-    return 0;
-}
-
-static int take_ids(struct init *init)
-{
-    const struct plan_identity *identity = &init->plan->identity;
-    int fds[SYS_MESSAGE_FDS];
-    size_t fd_count = 0;
-    int r = wait_for_engine(init);
-
-    if (r < 0)
-        return r;
-    ssize_t len =
-        sys_message_receive(init->sock, 1, init->in.bytes, sizeof init->in, fds, &fd_count);
-    if (len == 0)
-        _exit(1);
-    if (len < 0)
-        return (int)len;
-    if (len < (ssize_t)sizeof init->in.request || init->in.request.type != PROTO_MAPPED)
-        return -EPROTO;
-
-    r = identity->privileged ? sys_ids_become(identity->uid, identity->gid, true) : 0;
-    /* The second refusal of nested user namespaces; the filters are the first. */
-    if (r == 0)
-        r = sys_userns_forbid();
-    /* Not earlier: /proc/PID/uid_map of an undumpable process is closed to the engine too. */
-    return r < 0 ? r : sys_undumpable();
-}
-
-static int open_signals(void)
-{
-    sigset_t signals;
-
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGCHLD);
-    sigaddset(&signals, WATCH_SIGNAL);
-    int r = ret_errno(sigprocmask(SIG_BLOCK, &signals, NULL));
-    return r < 0 ? r : ret_errno(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
-}
-
-/* Leave exactly the descriptors of enum init_fd open; -1 in `keep` stays closed. */
-static int place_descriptors(int keep[FD_COUNT])
-{
-    /* First out of the way, since any of them may be in the place of another. */
-    for (int i = 0; i < FD_COUNT; i++) {
-        if (keep[i] < 0)
-            continue;
-        keep[i] = ret_errno(fcntl(keep[i], F_DUPFD_CLOEXEC, FD_COUNT));
-        if (keep[i] < 0)
-            return keep[i];
-    }
-    for (int i = 0; i < FD_COUNT; i++) {
-        int r = keep[i] < 0 ? 0 : ret_errno(dup3(keep[i], i, O_CLOEXEC));
-        if (r < 0)
-            return r;
-        if (keep[i] < 0)
-            close(i);
-    }
-    return sys_close_from(FD_COUNT);
-}
-
-static int keep_descriptors(struct init *init)
-{
-    const struct plan *plan = init->plan;
-    int keep[FD_COUNT] = {
-        [FD_SOCKET] = init->sock,
-        [FD_SIGNALS] = open_signals(),
-        [FD_ENGINE] = init->args->engine_pidfd,
-        [FD_LANDLOCK] = init->landlock,
-    };
-
-    if (keep[FD_SIGNALS] < 0)
-        return keep[FD_SIGNALS];
-    int r = place_descriptors(keep);
-    init->sock = FD_SOCKET;
-    init->landlock = keep[FD_LANDLOCK] < 0 ? -1 : FD_LANDLOCK;
-    notify_init(&init->notify, plan);
-    return r < 0 ? r : watch_open(&init->watch, plan);
-}
-
-static int drop_privileges(const struct init *init)
-{
-    const struct filter *filter = init->plan->init_filter;
-    int r = sys_keyring_leave();
-
-    if (r == 0)
-        r = sys_drop_bounding();
-    if (r == 0)
-        r = sys_no_new_privs();
-    return r < 0 ? r : sys_seccomp_load(filter->code, filter->len);
-}
-
-static void set_up(struct init *init)
-{
-    struct init_files files = {.root = -1};
-    uint32_t index = 0;
-    int r = start_network(init);
-
-    if (r < 0)
-        give_up(init, STEP_NETWORK, 0, r);
-    r = own_process(init);
-    if (r < 0)
-        give_up(init, STEP_PROCESS, 0, r);
-    step_done(init, STEP_PROCESS);
-
-    r = take_ids(init);
-    if (r < 0)
-        give_up(init, STEP_IDS, 0, r);
-    step_done(init, STEP_IDS);
-
-    r = init_files_build(init->plan, init->args->trees, &files, &index);
-    if (r < 0)
-        give_up(init, STEP_MOUNTS, index, r);
-    step_done(init, STEP_MOUNTS);
-
-    r = files.root < 0 ? ret_errno(chdir("/")) : sys_mount_pivot(files.root);
-    if (r == 0 && files.needs_remount)
-        r = init_files_remount(init->plan);
-    if (r < 0)
-        give_up(init, STEP_PIVOT, 0, r);
-    step_done(init, STEP_PIVOT);
-
-    init->landlock = -1;
-    if (init->plan->landlock_abi > 0)
-        init->landlock = r = init_landlock_build(init->plan, &index);
-    if (r < 0)
-        give_up(init, STEP_LANDLOCK, index, r);
-    step_done(init, STEP_LANDLOCK);
-
-    /* All but the capabilities go before this wait; entering the network needs one. */
-    r = drop_privileges(init);
-    if (r < 0)
-        give_up(init, STEP_PRIVILEGES, 0, r);
-    step_done(init, STEP_PRIVILEGES);
-
-    r = join_network(init);
-    if (r < 0)
-        give_up(init, STEP_NETWORK, 0, r);
-    step_done(init, STEP_NETWORK);
-
-    r = keep_descriptors(init);
-    if (r == 0)
-        r = sys_drop_capabilities();
-    if (r < 0)
-        give_up(init, STEP_DESCRIPTORS, 0, r);
-    step_done(init, STEP_DESCRIPTORS);
 }
 
 /* ---- Serving ---- */
@@ -363,8 +103,7 @@ static void report_violation(void *arg, uint32_t run, const struct proto_violati
         init->unreported++;
     else if (!init->quiet && ++init->reports)
         answer(init,
-               (struct proto_answer){
-                   .type = PROTO_VIOLATION, .run = run, .violation = *violation},
+               (struct proto_answer){.type = PROTO_VIOLATION, .run = run, .violation = *violation},
                NULL, 0);
 }
 
@@ -395,7 +134,7 @@ static void exec_failed(const struct init *init, const struct proto_request *req
 static void start(struct init *init, const struct proto_request *request, struct init_spawn *spawn)
 {
     int master = -1;
-    uint64_t at_ns = now_ns();
+    uint64_t at_ns = init_now_ns();
 
     if (request->tty) {
         int r = sys_terminal_open(&master, &spawn->terminal);
@@ -451,7 +190,8 @@ static void serve_exec(struct init *init, const struct proto_request *request, s
     if (request->in_memfd)
         text = mmap(NULL, request->text_len, PROT_READ | PROT_WRITE, MAP_PRIVATE, fds[streams], 0);
     size_t slots_bytes = request_slot_count(request) * sizeof(char *);
-    char **slots = mmap(NULL, slots_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char **slots = mmap(NULL, slots_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                        0);
 
     r = text == MAP_FAILED || slots == MAP_FAILED ? -ENOMEM
                                                   : request_unpack(request, text, slots, &strings);
@@ -485,8 +225,8 @@ static bool serve_request(struct init *init)
 {
     int fds[SYS_MESSAGE_FDS];
     size_t fd_count = 0;
-    ssize_t len =
-        sys_message_receive(init->sock, 0, init->in.bytes, sizeof init->in, fds, &fd_count);
+    ssize_t len = sys_message_receive(init->sock, 0, init->in.bytes, sizeof init->in, fds,
+                                      &fd_count);
 
     if (len == -EAGAIN)
         return false;
@@ -511,7 +251,7 @@ static void report_exit(struct init *init, pid_t pid, const struct sys_exit *end
         if (init->runs[i].pid != pid)
             continue;
         init->runs[i].pid = 0;
-        uint64_t at_ns = now_ns();
+        uint64_t at_ns = init_now_ns();
         if (init->runs[i].last)
             sweep(init);
         answer(init,
@@ -588,18 +328,20 @@ static _Noreturn void serve(struct init *init)
 _Noreturn void init_main(const struct init_args *args)
 {
     struct init init;
+    enum proto_step step = STEP_PROCESS;
+    uint32_t index = 0;
 
     memset(&init, 0, offsetof(struct init, in));
     init.args = args;
     init.plan = args->plan;
     init.sock = args->sock;
     init.last_ns = args->started_ns;
-    step_done(&init, STEP_CLONE);
+    init_step_done(&init, STEP_CLONE);
     init.stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-    if (init.stack == MAP_FAILED)
-        give_up(&init, STEP_PROCESS, 0, -ENOMEM);
-    set_up(&init);
+    int r = init.stack == MAP_FAILED ? -ENOMEM : init_set_up(&init, &step, &index);
+    if (r < 0)
+        give_up(&init, step, index, r);
     init.notify.report = init.watch.report = report_violation;
     init.notify.arg = init.watch.arg = &init;
     watch_look(&init.watch);

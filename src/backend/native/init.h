@@ -15,18 +15,18 @@
 
 struct init_args {
     const struct plan *plan;
-    int *trees;           /* per plan mount: the detached id-mapped tree, or -1 */
-    int sock;             /* init's end */
-    int engine_pidfd;     /* readable when the engine has ended */
-    uint64_t started_ns;  /* when the engine called clone */
+    int *trees;          /* per plan mount: the detached id-mapped tree, or -1 */
+    int sock;            /* init's end */
+    int engine_pidfd;    /* readable when the engine has ended */
+    uint64_t started_ns; /* when the engine called clone */
 };
 
 _Noreturn void init_main(const struct init_args *args);
 
 /* files.c: build the plan's file system below a new root. On failure *ret_index is the mount. */
 struct init_files {
-    int root;            /* where the caller pivots to; -1: it is in place already */
-    bool needs_remount;  /* the kernel lacks mount_setattr: call init_files_remount() after */
+    int root;           /* where the caller pivots to; -1: it is in place already */
+    bool needs_remount; /* the kernel lacks mount_setattr: call init_files_remount() after */
 };
 int init_files_build(const struct plan *plan, int *trees, struct init_files *ret,
                      uint32_t *ret_index);

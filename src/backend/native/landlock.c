@@ -26,8 +26,7 @@ static bool needs_rule(const struct plan_mount *mount)
 {
     if (mount->kind == MOUNT_TMPFS)
         return mount->writable;
-    return mount->kind == MOUNT_BIND && mount->writable && !mount->device &&
-           mount->why != WHY_PIN;
+    return mount->kind == MOUNT_BIND && mount->writable && !mount->device && mount->why != WHY_PIN;
 }
 
 int init_landlock_build(const struct plan *plan, uint32_t *ret_index)

@@ -303,8 +303,8 @@ static int native_next(struct sandbox *sandbox, struct sandbox_event *ret, struc
     struct proto_answer answer;
     int fds[SYS_MESSAGE_FDS];
     size_t fd_count = 0;
-    ssize_t len =
-        sys_message_receive(sandbox->events_fd, 0, &answer, sizeof answer, fds, &fd_count);
+    ssize_t len = sys_message_receive(sandbox->events_fd, 0, &answer, sizeof answer, fds,
+                                      &fd_count);
 
     if (len == -EAGAIN || len == 0 || len == -ECONNRESET)
         return 0; /* the end of the socket says no more than exit_fd does */
@@ -405,7 +405,9 @@ static const struct hutch_fact *native_enforced(const struct plan *plan, struct 
         {"seccomp", plan->filter_name},
         {"landlock",
          plan->landlock_abi > 0 ? arena_printf(arena, "%d", plan->landlock_abi) : "false"},
-        {"unix", plan->unix_filter ? "none" : plan->socket_count > 0 ? "listed" : "private"},
+        {"unix", plan->unix_filter        ? "none"
+                 : plan->socket_count > 0 ? "listed"
+                                          : "private"},
         {"protect", plan->watch_count > 0 ? "watched" : "kernel"},
         {"timeout", "supervisor"},
         {"output", "supervisor"},
@@ -416,8 +418,8 @@ static const struct hutch_fact *native_enforced(const struct plan *plan, struct 
     struct hutch_fact *copy = arena_alloc(arena, sizeof facts);
 
     for (size_t i = 0; copy && i < ARRAY_LEN(facts); i++)
-        copy[i] = (struct hutch_fact){
-            facts[i].name, facts[i].value ? arena_strdup(arena, facts[i].value) : NULL};
+        copy[i] = (struct hutch_fact){facts[i].name,
+                                      facts[i].value ? arena_strdup(arena, facts[i].value) : NULL};
     return copy;
 }
 

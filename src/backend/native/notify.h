@@ -27,15 +27,15 @@ struct notify_pending {
     int sock;     /* -1: free */
     int listener; /* where the caller waits */
     uint64_t id;
-    bool retry;   /* a unix listener with a full backlog: there is nothing to poll for */
+    bool retry; /* a unix listener with a full backlog: there is nothing to poll for */
     socklen_t len;
     struct sockaddr_storage address;
-    int target;   /* the socket file the address names, or -1 */
+    int target; /* the socket file the address names, or -1 */
 };
 
 struct notify {
     const struct plan *plan;
-    dev_t own[NOTIFY_OWN_DEVICES];   /* file systems that only this sandbox can make sockets on */
+    dev_t own[NOTIFY_OWN_DEVICES]; /* file systems that only this sandbox can make sockets on */
     size_t own_count;
     struct {
         int fd; /* -1: free */

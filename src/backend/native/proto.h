@@ -80,16 +80,16 @@ struct proto_violation {
 struct proto_request {
     uint32_t type;
     uint32_t run;
-    int32_t signal;     /* SIGNAL */
-    uint32_t tree;      /* SIGNAL: to every process, not just the run's group */
-    uint32_t last;      /* EXEC: init ends with this command */
-    uint32_t tty;       /* EXEC: on a terminal; else three descriptors come along */
-    uint16_t rows;      /* EXEC */
-    uint16_t cols;      /* EXEC */
-    uint32_t argc;      /* EXEC: the strings are cwd, argc arguments, envc variables, each with */
-    uint32_t envc;      /*       its NUL */
-    uint64_t text_len;  /* EXEC: bytes of them */
-    uint32_t in_memfd;  /* EXEC: they are in one more descriptor, after stdio */
+    int32_t signal;    /* SIGNAL */
+    uint32_t tree;     /* SIGNAL: to every process, not just the run's group */
+    uint32_t last;     /* EXEC: init ends with this command */
+    uint32_t tty;      /* EXEC: on a terminal; else three descriptors come along */
+    uint16_t rows;     /* EXEC */
+    uint16_t cols;     /* EXEC */
+    uint32_t argc;     /* EXEC: the strings are cwd, argc arguments, envc variables, each with */
+    uint32_t envc;     /*       its NUL */
+    uint64_t text_len; /* EXEC: bytes of them */
+    uint32_t in_memfd; /* EXEC: they are in one more descriptor, after stdio */
     uint32_t reserved;
 };
 
@@ -97,12 +97,12 @@ struct proto_request {
 struct proto_answer {
     uint32_t type;
     uint32_t run;
-    uint32_t step;     /* FAILED: enum proto_step; EXEC_FAILED: enum proto_exec_step */
-    uint32_t index;    /* FAILED at STEP_MOUNTS: which of plan->mounts */
-    int32_t error;     /* FAILED, EXEC_FAILED: errno */
-    int32_t code;      /* EXITED: as in struct sys_exit */
-    int32_t signal;    /* EXITED */
-    uint32_t unreported; /* EXITED: violations that were only counted */
+    uint32_t step;                /* FAILED: enum proto_step; EXEC_FAILED: enum proto_exec_step */
+    uint32_t index;               /* FAILED at STEP_MOUNTS: which of plan->mounts */
+    int32_t error;                /* FAILED, EXEC_FAILED: errno */
+    int32_t code;                 /* EXITED: as in struct sys_exit */
+    int32_t signal;               /* EXITED */
+    uint32_t unreported;          /* EXITED: violations that were only counted */
     uint64_t at_ns;               /* STARTED, EXITED: CLOCK_MONOTONIC, as init saw it happen */
     struct rusage usage;          /* EXITED */
     uint64_t step_ns[STEP_COUNT]; /* READY, STARTED, EXEC_FAILED: how long set-up took */

@@ -210,7 +210,8 @@ int watch_open(struct watch *watch, const struct plan *plan)
         if (fd < 0)
             return fd;
         watch->directories[watch->count++] = fd;
-        watch->polls = watch->polls || fcntl(fd, F_NOTIFY, DN_CREATE | DN_RENAME | DN_MULTISHOT) < 0;
+        watch->polls = watch->polls ||
+                       fcntl(fd, F_NOTIFY, DN_CREATE | DN_RENAME | DN_MULTISHOT) < 0;
     }
     return 0;
 }

@@ -70,6 +70,18 @@ def marked(mark):
     return found
 
 
+def running_below(directory):
+    """Processes whose program lies in this directory."""
+    found = []
+    for entry in os.listdir("/proc"):
+        try:
+            if entry.isdigit() and os.readlink(f"/proc/{entry}/exe").startswith(directory + "/"):
+                found.append(int(entry))
+        except OSError:
+            continue
+    return found
+
+
 def eventually(check, seconds=2.0):
     """Whether `check` became true in time. Looks often, so that it takes no longer than needed."""
     end = time.monotonic() + seconds
@@ -217,7 +229,7 @@ class Stage:
     def start(self, argv, env=None, **how):
         """A process that goes on in the background; waits until it says that it is ready."""
         child = subprocess.Popen([str(arg) for arg in argv], stdin=subprocess.PIPE,
-                                 stdout=subprocess.PIPE, cwd=self.work,
+                                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=self.work,
                                  env={**self.env, **(env or {})}, **how)
 
         def end():
@@ -275,13 +287,20 @@ class Stage:
             return Outcome("ESCAPED", "; ".join(touched))
         return outcome
 
-    def close(self):
-        """End and remove everything that belongs to this run; what had to be ended by force."""
-        for pid in marked(self.mark):
+    def end_rest(self):
+        """SIGKILL for what still runs a program of this stage; whether there was nothing."""
+        rest = running_below(str(self.dir))
+        for pid in rest:
             try:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
                 pass
+        return not rest
+
+    def close(self):
+        """End and remove everything that belongs to this run."""
+        # Twice nothing: a process that forks all the time may not be seen at once.
+        eventually(lambda: self.end_rest() and self.end_rest())
         for cleanup in reversed(self.cleanups):
             cleanup()
         for base, dirs, _ in os.walk(self.dir):

@@ -312,6 +312,49 @@ static void steps_are_made_where_they_are_needed(void **state)
             "seal /h hide\n",
         },
         {
+            "empty, and with a grant below: a tmpfs that everybody may list",
+            {bind_dir("/", WHY_LAYOUT, false),
+             {.kind = MOUNT_EMPTY, .target = "/a", .directory = true},
+             {.kind = MOUNT_EMPTY, .target = "/run", .directory = true},
+             {.kind = MOUNT_BIND, .why = WHY_READ, .target = "/run/x/sock", .source = "/run/x/sock"}},
+            "bind / layout\n"
+            "empty /a layout\n"
+            "tmpfs /run layout\n"
+            "directory /run/x layout\n"
+            "file /run/x/sock layout\n"
+            "bind /run/x/sock read\n"
+            "seal /run layout\n",
+        },
+        {
+            "a mask of the layout's gives way to any rule, and goes with what it was to cover",
+            {bind_dir("/", WHY_LAYOUT, false),
+             {.kind = MOUNT_MASK, .why = WHY_MASK, .target = "/sys/a", .directory = true},
+             {.kind = MOUNT_MASK, .why = WHY_MASK, .target = "/sys/b", .directory = true},
+             {.kind = MOUNT_MASK, .why = WHY_MASK, .target = "/sys/b/c", .directory = true},
+             bind_dir("/sys/a", WHY_READ, false)},
+            "bind / layout\n"
+            "bind /sys/a read\n"
+            "mask /sys/b masked\n",
+        },
+        {
+            "a link is pinned as a directory is",
+            {bind_dir("/ws", WHY_WORKSPACE, true),
+             {.kind = MOUNT_BIND,
+              .why = WHY_PIN,
+              .target = "/ws/link",
+              .source = "/ws/link",
+              .writable = true},
+             {.kind = MOUNT_BIND,
+              .why = WHY_PIN,
+              .target = "/ws/p/link",
+              .source = "/ws/p/link",
+              .writable = true},
+             bind_dir("/ws/p", WHY_PROTECT, false)},
+            "bind+ /ws workspace\n"
+            "bind+ /ws/link pinned\n"
+            "bind /ws/p protect\n",
+        },
+        {
             "a file that is hidden has nothing below it",
             {bind_dir("/", WHY_LAYOUT, false), mask("/h", false),
              bind_dir("/h-x", WHY_READ, false)},
@@ -406,6 +449,72 @@ static void a_workspace_that_is_the_root_gets_mount_points(void **state)
     assert_true(step_at(MOUNT_DIR, "/usr")->on_host);
 }
 
+static void modes_of_what_was_empty(void **state)
+{
+    add(bind_dir("/", WHY_LAYOUT, false));
+    add((struct plan_mount){.kind = MOUNT_EMPTY, .target = "/run", .directory = true});
+    add(bind_dir("/run/x", WHY_READ, false));
+    assert_int_equal(plan_pass_mounts(plan, &entries, NULL), 0);
+    assert_int_equal(step_at(MOUNT_TMPFS, "/run")->mode, 0755);
+    assert_int_equal(step_at(MOUNT_DIR, "/run/x")->mode, 0755);
+}
+
+/* An id map opens all of a directory, so it is not for what everybody may read already. */
+static void who_needs_an_id_map(void **state)
+{
+    static const struct {
+        mode_t mode;
+        bool writable, want;
+    } cases[] = {
+        {S_IFDIR | 0755, false, false}, {S_IFDIR | 0755, true, true},
+        {S_IFDIR | 0705, false, false}, {S_IFDIR | 0700, false, true},
+        {S_IFDIR | 0750, false, true},  {S_IFDIR | 0751, false, true},
+        {S_IFDIR | 0754, false, true},  {S_IFDIR | 0700, true, true},
+        {S_IFDIR | 01777, true, true},  {S_IFREG | 0644, false, false},
+        {S_IFREG | 0640, false, true},  {S_IFREG | 0711, false, true},
+        {S_IFREG | 0600, false, true},  {S_IFREG | 0644, true, true},
+        {S_IFSOCK | 0666, false, false}, {S_IFSOCK | 0660, false, true},
+        {S_IFLNK | 0777, true, true},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases) * 2; i++) {
+        const struct stat st = {.st_mode = cases[i / 2].mode};
+        plan->identity.privileged = i % 2;
+        bool want = i % 2 && cases[i / 2].want;
+
+        if (plan_needs_idmap(plan, "/usr/x", &st, cases[i / 2].writable) != want)
+            fail_msg("row %zu, %s", i / 2, i % 2 ? "root" : "a user");
+    }
+}
+
+/* Where everybody may read, but cannot get to. */
+static void a_closed_way_needs_an_id_map(void **state)
+{
+    static const char *const tree[] = {"a/", "a/b/", "a/b/f", NULL};
+    static const struct {
+        const char *path;
+        mode_t mode; /* of @/a */
+        bool want;
+    } cases[] = {
+        {"@/a/b/f", 0755, false}, {"@/a/b/f", 0711, false}, {"@/a/b", 0700, true},
+        {"@/a/b/f", 0700, true},  {"@/a/b/f", 0754, true},  {"@/a", 0700, false},
+        {"@/gone/x", 0755, true}, {"/", 0755, false},
+    };
+    const struct stat st = {.st_mode = S_IFDIR | 0755};
+
+    scratch_make(tree);
+    for (size_t i = 0; i < ARRAY_LEN(cases) * 2; i++) {
+        plan->identity.privileged = i % 2;
+        bool want = i % 2 && cases[i / 2].want;
+
+        assert_int_equal(chmod(at("@/a"), cases[i / 2].mode), 0);
+        if (plan_needs_idmap(plan, at(cases[i / 2].path), &st, false) != want)
+            fail_msg("row %zu, %s", i / 2, i % 2 ? "root" : "a user");
+    }
+    assert_int_equal(chmod(at("@/a"), 0755), 0);
+    assert_int_equal(scratch_remove(state), 0);
+}
+
 #define ENTRIES_TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 
 int main(void)
@@ -417,6 +526,9 @@ int main(void)
         ENTRIES_TEST(parents_come_before_children),
         ENTRIES_TEST(steps_are_made_where_they_are_needed),
         ENTRIES_TEST(modes_of_what_is_made),
+        ENTRIES_TEST(modes_of_what_was_empty),
+        ENTRIES_TEST(who_needs_an_id_map),
+        ENTRIES_TEST(a_closed_way_needs_an_id_map),
         ENTRIES_TEST(a_workspace_that_is_the_root_gets_mount_points),
     };
 

@@ -68,6 +68,41 @@ static void the_page_has_everything(void **state)
     assert_int_equal(text[strlen(text) - 1], '\n');
 }
 
+static void the_locks_are_shown(void **state)
+{
+    static const struct plan_watch watched[] = {
+        {"/ws", "none"}, {"/", "top"}, {"/ws " EVIL, "none " EVIL}};
+    static const struct plan_socket sockets[] = {{.path = "/run/a"}, {.path = "/run/" EVIL}};
+    static const char *const parts[] = {
+        "syscalls     filter default\n",
+        "landlock     version 6\n",
+        "/run/a",
+        "/run/ev\\x1b[31mil",
+        "watched      /ws/none\n",
+        "\n             /top\n",
+        "\n             /ws ev\\x1b[31mil",
+    };
+    plan_auto struct plan *plan = NULL;
+    struct plan_command command;
+    struct hutch_error err = {0};
+    str_auto char *text = NULL;
+    str_auto char *without = NULL;
+
+    hostile_plan(&plan, &command);
+    assert_int_equal(plan_explain_text(plan, &command, &without, &err), 0);
+    assert_null(strstr(without, "watched"));
+    plan->watches = (struct plan_watch *)watched;
+    plan->watch_count = ARRAY_LEN(watched);
+    plan->sockets = (struct plan_socket *)sockets;
+    plan->socket_count = ARRAY_LEN(sockets);
+    plan->landlock_abi = 6;
+    assert_int_equal(plan_explain_text(plan, &command, &text, &err), 0);
+    assert_harmless(text);
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+        if (!strstr(text, parts[i]))
+            fail_msg("no '%s' in\n%s", parts[i], text);
+}
+
 static void every_word_has_a_name(void **state)
 {
     for (int i = WHY_LAYOUT; i <= WHY_HIDE; i++) {
@@ -87,6 +122,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(nothing_is_shown_raw, teardown),
         cmocka_unit_test_teardown(the_page_has_everything, teardown),
+        cmocka_unit_test_teardown(the_locks_are_shown, teardown),
         cmocka_unit_test(every_word_has_a_name),
     };
 

@@ -58,11 +58,45 @@ static void every_step_is_listed(void **state)
     }
 }
 
+/* Filter, Landlock and what is watched, or may be connected to: all of it, whatever it is called. */
+static void the_locks_are_listed(void **state)
+{
+    static const struct plan_watch watched[] = {
+        {"/ws", "none"}, {"/ws", ".git/hooks"}, {"/", "top"}, {"/ws " EVIL, "none " EVIL}};
+    static const char *const want[] = {"/ws/none", "/ws/.git/hooks", "/top"};
+    static const struct plan_socket sockets[] = {{.path = "/run/a"}, {.path = "/run/" EVIL}};
+    plan_auto struct plan *plan = NULL;
+    struct plan_command command;
+
+    hostile_plan(&plan, &command);
+    plan->watches = (struct plan_watch *)watched;
+    plan->watch_count = ARRAY_LEN(watched);
+    plan->sockets = (struct plan_socket *)sockets;
+    plan->socket_count = ARRAY_LEN(sockets);
+    plan->landlock_abi = 6;
+    json_auto_ref json_t *root = explained(plan, &command);
+    const json_t *locks = json_object_get(root, "locks");
+    assert_int_equal(json_object_size(locks), 5);
+    assert_string_equal(text_at(locks, "syscalls"), "default");
+    assert_int_equal(json_integer_value(json_object_get(locks, "landlock")), 6);
+    assert_string_equal(text_at(locks, "unix"), "private");
+    const json_t *array = json_object_get(locks, "sockets");
+    assert_int_equal(json_array_size(array), ARRAY_LEN(sockets));
+    assert_string_equal(json_string_value(json_array_get(array, 0)), "/run/a");
+    array = json_object_get(locks, "watched");
+    assert_int_equal(json_array_size(array), ARRAY_LEN(watched));
+    for (size_t i = 0; i < ARRAY_LEN(want); i++)
+        assert_string_equal(json_string_value(json_array_get(array, i)), want[i]);
+    plan->unix_filter = plan->filter;
+    json_auto_ref json_t *none = explained(plan, &command);
+    assert_string_equal(text_at(json_object_get(none, "locks"), "unix"), "none");
+}
+
 static void keys(void **state)
 {
     static const char *const known[] = {"argv",     "cwd",     "tty",        "isolation",
                                         "identity", "network", "layout",     "workspace",
-                                        "limits",   "mounts",  "environment"};
+                                        "limits",   "locks",   "mounts",     "environment"};
     plan_auto struct plan *plan = NULL;
     struct plan_command command;
 
@@ -97,6 +131,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(every_step_is_listed, scratch_remove),
+        cmocka_unit_test_teardown(the_locks_are_listed, scratch_remove),
         cmocka_unit_test_teardown(keys, scratch_remove),
     };
 

@@ -9,6 +9,8 @@
 
 #include "plan/passes.h"
 
+#include <errno.h>
+
 #include "steps.h"
 
 static int setup(void **state)
@@ -30,6 +32,19 @@ static int setup(void **state)
         "ws/y.key",
         "ws/a/z.key",
         "ws/fifo-dir/",
+        "ws/to-file -> file",
+        "ws/chain -> chain-2",
+        "ws/chain-2 -> to-a/b",
+        "ws/a/b/up -> ../../file",
+        "ws/abs -> @/ws/a/b/c",
+        "ws/gone-2 -> gone",
+        "ws/gone-deep -> a/none/x",
+        "ws/out -> ../other/sub",
+        "ws/home -> @/home",
+        "ws/k.lnk -> x.key",
+        "ws/loop -> loop",
+        "ws/ping -> pong",
+        "ws/pong -> a/../ping",
         "other/",
         "other/sub/",
         "other/sub/f",
@@ -81,12 +96,48 @@ static int build(const char *const *flags, const char *json, struct plan **ret,
     return r;
 }
 
+/* What init watches for: "directory rest", one a line. */
+static const char *watches(const struct plan *plan)
+{
+    static char out[SCRATCH_TEXT];
+    size_t len = 0;
+
+    out[0] = '\0';
+    for (size_t i = 0; i < plan->watch_count; i++)
+        len += (size_t)snprintf(out + len, sizeof(out) - len, "%s %s\n",
+                                folded(plan->watches[i].directory), plan->watches[i].rest);
+    return out;
+}
+
+#define WS "bind+ @/ws workspace\n"
+
+struct rule_case {
+    const char *flags[8];
+    const char *want;  /* steps */
+    const char *watch; /* NULL: nothing */
+};
+
+static void check_rules(const struct rule_case *cases, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct hutch_error err = {0};
+        struct plan *plan = NULL;
+        int before = open_fds();
+
+        if (build(cases[i].flags, NULL, &plan, &err) < 0)
+            fail_msg("row %zu: %s", i, err.msg);
+        if (!str_eq(steps(plan, "@", false), cases[i].want))
+            fail_msg("row %zu: wanted\n%sgot\n%s", i, cases[i].want, steps(plan, "@", false));
+        if (!str_eq(watches(plan), cases[i].watch ? cases[i].watch : ""))
+            fail_msg("row %zu: watched are\n%s", i, watches(plan));
+        plan_free(plan);
+        assert_int_equal(open_fds(), before);
+    }
+}
+
 static void rules_become_steps(void **state)
 {
-    static const struct {
-        const char *flags[8];
-        const char *want;
-    } cases[] = {
+    static const struct rule_case cases[] = {
         {{NULL}, "bind+ @/ws workspace\n"},
         {{"--read", "@/other"}, "bind @/other read\nbind+ @/ws workspace\n"},
         {{"--write", "@/other"}, "bind+ @/other write\nbind+ @/ws workspace\n"},
@@ -157,15 +208,181 @@ static void rules_become_steps(void **state)
         {{"--hide", "@/none/**"}, "bind+ @/ws workspace\n"},
     };
 
-    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct hutch_error err = {0};
-        plan_auto struct plan *plan = NULL;
+    check_rules(cases, ARRAY_LEN(cases));
+}
 
-        if (build(cases[i].flags, NULL, &plan, &err) < 0)
-            fail_msg("row %zu: %s", i, err.msg);
-        if (!str_eq(steps(plan, "@", false), cases[i].want))
-            fail_msg("row %zu: wanted\n%sgot\n%s", i, cases[i].want, steps(plan, "@", false));
-    }
+/* A path that is not there has nothing to mount: its parents are pinned, and init watches. */
+static void missing_paths_are_watched(void **state)
+{
+    static const struct rule_case cases[] = {
+        {{"--protect", "@/ws/none"}, WS, "@/ws none\n"},
+        {{"--protect", "@/ws/none/"}, WS, "@/ws none\n"},
+        {{"--protect", "ws/none/x"}, WS, "@/ws none/x\n"},
+        {{"--protect", "@//ws/./none//x/."}, WS, "@/ws none/x\n"},
+        {{"--protect", "@/ws/none", "--protect", "@/ws/none/x"}, WS, "@/ws none\n@/ws none/x\n"},
+        {{"--protect", "@/ws/a/none"}, WS "bind+ @/ws/a pinned\n", "@/ws/a none\n"},
+        {{"--protect", "@/ws/a/b/none/x/y"},
+         WS "bind+ @/ws/a pinned\nbind+ @/ws/a/b pinned\n",
+         "@/ws/a/b none/x/y\n"},
+        {{"--protect", "@/ws/a/b/../none"}, WS "bind+ @/ws/a pinned\n", "@/ws/a none\n"},
+        {{"--write", "@/other", "--protect", "@/other/x"},
+         "bind+ @/other write\n" WS,
+         "@/other x\n"},
+        {{"--write", "@/home", "--protect", "~/.bashrc"},
+         "bind+ @/home write\n" WS,
+         "@/home .bashrc\n"},
+        /* beside one that is there */
+        {{"--protect", "@/ws/a/none", "--protect", "@/ws/a/b"},
+         WS "bind+ @/ws/a pinned\nbind @/ws/a/b protect\n",
+         "@/ws/a none\n"},
+        /* in what is protected as a whole nothing can appear */
+        {{"--protect", "@/ws/a", "--protect", "@/ws/a/none"}, WS "bind @/ws/a protect\n", NULL},
+        /* nor where nothing can be written */
+        {{"--protect", "~/.bashrc"}, WS, NULL},
+        {{"--protect", "@/other/none"}, WS, NULL},
+        {{"--read", "@/other", "--protect", "@/other/none"}, "bind @/other read\n" WS, NULL},
+        {{"--protect", "/none"}, WS, NULL},
+        {{"--protect", "/usr/none/x"}, WS, NULL},
+        {{"--read", "@/ws/a", "--protect", "@/ws/a/none"}, WS "bind @/ws/a read\n", NULL},
+        /* a pattern means what is there */
+        {{"--protect", "@/ws/*.none"}, WS, NULL},
+    };
+
+    check_rules(cases, ARRAY_LEN(cases));
+}
+
+/* A file where a directory would have to be: it must stay, or the directory could come. */
+static void what_is_in_the_way_is_protected(void **state)
+{
+    static const struct rule_case cases[] = {
+        {{"--protect", "@/ws/file/hooks"}, WS "bind @/ws/file protect\n", NULL},
+        {{"--protect", "@/ws/file/"}, WS "bind @/ws/file protect\n", NULL},
+        {{"--protect", "@/ws/file/a/b/c"}, WS "bind @/ws/file protect\n", NULL},
+        {{"--protect", "@/ws/a/b/c/x"},
+         WS "bind+ @/ws/a pinned\nbind+ @/ws/a/b pinned\nbind @/ws/a/b/c protect\n",
+         NULL},
+        {{"--protect", "@/ws/to-file/hooks"},
+         WS "bind @/ws/file protect\nbind+ @/ws/to-file pinned\n",
+         NULL},
+        {{"--protect", "@/other/sub/f/x"}, WS, NULL},
+    };
+
+    check_rules(cases, ARRAY_LEN(cases));
+}
+
+/* A link that can be replaced is another way to the protected name. */
+static void links_on_the_way_are_pinned(void **state)
+{
+    static const struct rule_case cases[] = {
+        {{"--protect", "@/ws/to-a"}, WS "bind @/ws/a protect\nbind+ @/ws/to-a pinned\n", NULL},
+        {{"--protect", "@/ws/to-a/"}, WS "bind @/ws/a protect\nbind+ @/ws/to-a pinned\n", NULL},
+        {{"--protect", "@/ws/to-a/b/c"},
+         WS "bind+ @/ws/a pinned\nbind+ @/ws/a/b pinned\nbind @/ws/a/b/c protect\n"
+            "bind+ @/ws/to-a pinned\n",
+         NULL},
+        {{"--protect", "ws/to-a/b/c"},
+         WS "bind+ @/ws/a pinned\nbind+ @/ws/a/b pinned\nbind @/ws/a/b/c protect\n"
+            "bind+ @/ws/to-a pinned\n",
+         NULL},
+        {{"--protect", "@/ws/to-file"},
+         WS "bind @/ws/file protect\nbind+ @/ws/to-file pinned\n",
+         NULL},
+        {{"--protect", "@/ws/abs"},
+         WS "bind+ @/ws/a pinned\nbind+ @/ws/a/b pinned\nbind @/ws/a/b/c protect\n"
+            "bind+ @/ws/abs pinned\n",
+         NULL},
+        /* the directories above a link are pinned too */
+        {{"--protect", "@/ws/a/b/up"},
+         WS "bind+ @/ws/a pinned\nbind+ @/ws/a/b pinned\nbind+ @/ws/a/b/up pinned\n"
+            "bind @/ws/file protect\n",
+         NULL},
+        /* every link of a chain */
+        {{"--protect", "@/ws/chain/c"},
+         WS "bind+ @/ws/a pinned\nbind+ @/ws/a/b pinned\nbind @/ws/a/b/c protect\n"
+            "bind+ @/ws/chain pinned\nbind+ @/ws/chain-2 pinned\nbind+ @/ws/to-a pinned\n",
+         NULL},
+        {{"--protect", "@/ws/chain/up"},
+         WS "bind+ @/ws/a pinned\nbind+ @/ws/a/b pinned\nbind+ @/ws/a/b/up pinned\n"
+            "bind+ @/ws/chain pinned\nbind+ @/ws/chain-2 pinned\nbind @/ws/file protect\n"
+            "bind+ @/ws/to-a pinned\n",
+         NULL},
+        /* ".." is where the link leads, not where it lies */
+        {{"--protect", "@/ws/to-a/../file"},
+         WS "bind @/ws/file protect\nbind+ @/ws/to-a pinned\n",
+         NULL},
+        {{"--protect", "@/ws/chain/../z.key"},
+         WS "bind+ @/ws/a pinned\nbind @/ws/a/z.key protect\nbind+ @/ws/chain pinned\n"
+            "bind+ @/ws/chain-2 pinned\nbind+ @/ws/to-a pinned\n",
+         NULL},
+        /* out of the writable place, and into another one */
+        {{"--protect", "@/ws/away"}, WS "bind+ @/ws/away pinned\n", NULL},
+        {{"--protect", "@/ws/away/none"}, WS "bind+ @/ws/away pinned\n", NULL},
+        {{"--protect", "@/ws/out/f"}, WS "bind+ @/ws/out pinned\n", NULL},
+        {{"--write", "@/other", "--protect", "@/ws/out/f"},
+         "bind+ @/other write\nbind+ @/other/sub pinned\nbind @/other/sub/f protect\n" WS
+         "bind+ @/ws/out pinned\n",
+         NULL},
+        {{"--write", "@/other", "--protect", "@/ws/out/none"},
+         "bind+ @/other write\nbind+ @/other/sub pinned\n" WS "bind+ @/ws/out pinned\n",
+         "@/other/sub none\n"},
+        {{"--write", "@/home", "--protect", "@/ws/home/.bashrc"},
+         "bind+ @/home write\n" WS "bind+ @/ws/home pinned\n",
+         "@/home .bashrc\n"},
+        /* one that nobody can write to stays what it is by itself */
+        {{"--write", "@/other", "--protect", "@/link/sub"},
+         "bind+ @/other write\nbind @/other/sub protect\n" WS,
+         NULL},
+        /* dangling: the link, and what it leads to should that come */
+        {{"--protect", "@/ws/gone"}, WS "bind+ @/ws/gone pinned\n", "@/ws none\n"},
+        {{"--protect", "@/ws/gone/x"}, WS "bind+ @/ws/gone pinned\n", "@/ws none/x\n"},
+        {{"--protect", "@/ws/gone-2"},
+         WS "bind+ @/ws/gone pinned\nbind+ @/ws/gone-2 pinned\n",
+         "@/ws none\n"},
+        {{"--protect", "@/ws/gone-deep/y"},
+         WS "bind+ @/ws/a pinned\nbind+ @/ws/gone-deep pinned\n",
+         "@/ws/a none/x/y\n"},
+        {{"--protect", "@/ws/to-a/none"},
+         WS "bind+ @/ws/a pinned\nbind+ @/ws/to-a pinned\n",
+         "@/ws/a none\n"},
+        /* as a pattern finds it */
+        {{"--protect", "@/ws/*.lnk"},
+         WS "bind+ @/ws/k.lnk pinned\nbind @/ws/x.key protect\n",
+         NULL},
+        /* where the link itself is protected or hidden no pin opens it again */
+        {{"--protect", "@/ws/a", "--protect", "@/ws/a/b/up"},
+         WS "bind @/ws/a protect\nbind @/ws/file protect\n",
+         NULL},
+        {{"--hide", "@/ws/a", "--protect", "@/ws/a/b/up"},
+         WS "mask @/ws/a hide\nbind @/ws/file protect\n",
+         NULL},
+    };
+
+    check_rules(cases, ARRAY_LEN(cases));
+}
+
+/* A pinned link is mounted as it is, not what it leads to. */
+static void a_pinned_link_is_the_link(void **state)
+{
+    static const char *const flags[] = {"--protect", "@/ws/to-a", NULL};
+    struct hutch_error err = {0};
+    plan_auto struct plan *plan = NULL;
+    const struct plan_mount *pin = NULL;
+    struct stat st;
+
+    assert_int_equal(build(flags, NULL, &plan, &err), 0);
+    for (size_t i = 0; i < plan->mount_count; i++)
+        if (plan->mounts[i].why == WHY_PIN)
+            pin = &plan->mounts[i];
+    assert_non_null(pin);
+    assert_int_equal(pin->kind, MOUNT_BIND);
+    assert_false(pin->directory);
+    assert_string_equal(folded(pin->source), "@/ws/to-a");
+    assert_string_equal(pin->origin, "--protect");
+    assert_int_equal(lstat(at("@/ws/to-a"), &st), 0);
+    assert_true(pin->dev == st.st_dev && pin->ino == st.st_ino);
+    assert_int_equal(fstat(pin->source_fd, &st), 0);
+    assert_true(S_ISLNK(st.st_mode));
+    assert_int_equal(fcntl(pin->source_fd, F_GETFD), FD_CLOEXEC);
 }
 
 static void rules_that_are_refused(void **state)
@@ -187,22 +404,17 @@ static void rules_that_are_refused(void **state)
         {{"--write", "/dev/shm/../shm"}, HUTCH_EPOLICY, "--write", "of its own"},
         {{"--read", "/dev/null"}, HUTCH_EPOLICY, "--read", "neither a file nor a directory"},
         {{"--read", "@/*"}, HUTCH_EPOLICY, "--read", "does not exist"}, /* no patterns */
-        {{"--protect", "@/ws/none"}, HUTCH_EUNSUPPORTED, "--protect", "not enforced yet"},
-        {{"--protect", "ws/none/x"}, HUTCH_EUNSUPPORTED, "--protect", "not enforced yet"},
-        {{"--protect", "@/ws/gone"}, HUTCH_EUNSUPPORTED, "--protect", "not enforced yet"},
-        {{"--protect", "@/ws/a/b/none"}, HUTCH_EUNSUPPORTED, "--protect", "create it first"},
-        {{"--write", "@/other", "--protect", "@/other/x"},
-         HUTCH_EUNSUPPORTED,
+        {{"--protect", "@/ws/loop"}, HUTCH_ESYSTEM, "--protect", "cannot look at"},
+        {{"--protect", "@/ws/loop/x"}, HUTCH_ESYSTEM, "--protect", "cannot look at"},
+        {{"--protect", "@/ws/loop/../a"}, HUTCH_ESYSTEM, "--protect", "cannot look at"},
+        {{"--protect", "@/ws/ping"}, HUTCH_ESYSTEM, "--protect", "cannot look at"},
+        {{"--protect", "@/ws/to-a", "--protect", "ws/pong/x"},
+         HUTCH_ESYSTEM,
          "--protect",
-         "create it first"},
-        {{"--protect", "@/ws/to-a"}, HUTCH_EUNSUPPORTED, "--protect", "symbolic link"},
-        {{"--protect", "@/ws/to-a/b/c"}, HUTCH_EUNSUPPORTED, "--protect", "symbolic link"},
-        {{"--protect", "ws/to-a/b/c"}, HUTCH_EUNSUPPORTED, "--protect", "symbolic link"},
-        {{"--protect", "@/ws/away"}, HUTCH_EUNSUPPORTED, "--protect", "symbolic link"},
-        {{"--write", "@/other", "--protect", "@/link/sub"},
-         HUTCH_EUNSUPPORTED,
-         "--protect",
-         "symbolic link"},
+         "'ws/pong/x'"},
+        {{"--hide", "@/ws/loop"}, HUTCH_ESYSTEM, "--hide", "cannot look at"},
+        {{"--protect", "@/ws/a/.."}, HUTCH_EPOLICY, "--protect", "there to be changed"},
+        {{"--protect", "@/ws/gone/../x"}, HUTCH_EPOLICY, "--protect", "'..'"},
         {{"--protect", "@/ws"}, HUTCH_EPOLICY, "--protect", "there to be changed"},
         {{"--protect", "@/ws/none/../x"}, HUTCH_EPOLICY, "--protect", "'..'"},
         {{"--hide", "@/ws"}, HUTCH_EPOLICY, "--hide", "cannot be hidden"},
@@ -229,22 +441,31 @@ static void documents_speak_of_the_workspace(void **state)
 {
     static const struct {
         const char *json;
-        const char *want; /* in the steps, or in the message when `code` */
+        const char *want;  /* the steps, or part of the message when `code` */
+        const char *watch; /* NULL: nothing */
         int code;
     } cases[] = {
-        {"{\"filesystem\":{\"hide\":[\"a\"]}}", "mask @/ws/a hide\n", 0},
-        {"{\"filesystem\":{\"hide\":[\"*.key\"]}}", "mask @/ws/x.key hide\nmask @/ws/y.key hide\n",
-         0},
-        {"{\"filesystem\":{\"protect\":[\"a/b\"]}}", "bind+ @/ws/a pinned\nbind @/ws/a/b protect\n",
-         0},
-        {"{\"filesystem\":{\"write\":[\"../other\"]}}", "bind+ @/other write\n", 0},
-        {"{\"filesystem\":{\"protect\":[\"to-a/b\"]}}", "symbolic link", HUTCH_EUNSUPPORTED},
-        {"{\"filesystem\":{\"protect\":[\"none\"]}}", "create it first", HUTCH_EUNSUPPORTED},
-        {"{\"filesystem\":{\"read\":[\"none\"]}}", "does not exist", HUTCH_EPOLICY},
+        {"{\"filesystem\":{\"hide\":[\"a\"]}}", WS "mask @/ws/a hide\n", NULL, 0},
+        {"{\"filesystem\":{\"hide\":[\"*.key\"]}}",
+         WS "mask @/ws/x.key hide\nmask @/ws/y.key hide\n", NULL, 0},
+        {"{\"filesystem\":{\"protect\":[\"a/b\"]}}",
+         WS "bind+ @/ws/a pinned\nbind @/ws/a/b protect\n", NULL, 0},
+        {"{\"filesystem\":{\"write\":[\"../other\"]}}", "bind+ @/other write\n" WS, NULL, 0},
+        {"{\"filesystem\":{\"protect\":[\"to-a/b\"]}}",
+         WS "bind+ @/ws/a pinned\nbind @/ws/a/b protect\nbind+ @/ws/to-a pinned\n", NULL, 0},
+        {"{\"filesystem\":{\"protect\":[\"none\"]}}", WS, "@/ws none\n", 0},
+        {"{\"filesystem\":{\"protect\":[\".git/hooks\",\".git/config\"]}}", WS,
+         "@/ws .git/hooks\n@/ws .git/config\n", 0},
+        {"{\"filesystem\":{\"protect\":[\"file/hooks\"]}}", WS "bind @/ws/file protect\n", NULL, 0},
+        {"{\"filesystem\":{\"protect\":[\"gone\"]}}", WS "bind+ @/ws/gone pinned\n",
+         "@/ws none\n", 0},
+        {"{\"filesystem\":{\"protect\":[\"loop\"]}}", "cannot look at 'loop'", NULL, HUTCH_ESYSTEM},
+        {"{\"filesystem\":{\"read\":[\"none\"]}}", "does not exist", NULL, HUTCH_EPOLICY},
         /* a workspace in memory has nothing to hide or protect, and nothing to grant from */
-        {"{\"filesystem\":{\"workspace\":\"tmpfs\",\"hide\":[\"a\",\"*.key\"]}}", "", 0},
-        {"{\"filesystem\":{\"workspace\":\"tmpfs\",\"protect\":[\"a\",\"**/x\"]}}", "", 0},
-        {"{\"filesystem\":{\"workspace\":\"tmpfs\",\"read\":[\"a\"]}}", "in memory", HUTCH_EPOLICY},
+        {"{\"filesystem\":{\"workspace\":\"tmpfs\",\"hide\":[\"a\",\"*.key\"]}}", "", NULL, 0},
+        {"{\"filesystem\":{\"workspace\":\"tmpfs\",\"protect\":[\"a\",\"**/x\"]}}", "", NULL, 0},
+        {"{\"filesystem\":{\"workspace\":\"tmpfs\",\"read\":[\"a\"]}}", "in memory", NULL,
+         HUTCH_EPOLICY},
     };
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -254,10 +475,12 @@ static void documents_speak_of_the_workspace(void **state)
 
         int r = build(NULL, cases[i].json, &plan, &err);
         assert_int_equal(r, cases[i].code);
-        if (!strstr(r ? err.msg : steps(plan, "@", false), cases[i].want))
-            fail_msg("row %zu: '%s' '%s'", i, err.msg, r ? "" : steps(plan, "@", false));
-        if (r)
-            assert_non_null(strstr(err.where, "/filesystem/"));
+        if (r && (!strstr(err.msg, cases[i].want) || !str_starts(err.where, "/filesystem/")))
+            fail_msg("row %zu: at '%s': '%s'", i, err.where, err.msg);
+        if (!r && !str_eq(steps(plan, "@", false), cases[i].want))
+            fail_msg("row %zu: '%s'", i, steps(plan, "@", false));
+        if (!r && !str_eq(watches(plan), cases[i].watch ? cases[i].watch : ""))
+            fail_msg("row %zu: watched are '%s'", i, watches(plan));
         plan_free(plan);
         assert_int_equal(open_fds(), before);
     }
@@ -279,20 +502,76 @@ static void every_place_of_a_path_is_meant(void **state)
                                                           "bind /workspace/file protect\n");
 }
 
+/* And so are links and what is missing. */
+static void every_place_of_a_missing_path_is_meant(void **state)
+{
+    static const struct {
+        const char *flags[10];
+        const char *workspace, *host, *watch; /* steps below the workspace and below @ */
+    } cases[] = {
+        {{"--layout", "minimal", "--protect", "@/ws/gone", "--protect", "@/ws/a/x"},
+         "bind+ /workspace workspace\nbind+ /workspace/a pinned\nbind+ /workspace/gone pinned\n",
+         "",
+         "/workspace none\n/workspace/a x\n"},
+        {{"--layout", "minimal", "--write", "@/ws", "--protect", "@/ws/gone", "--protect", "@/ws/a/x"},
+         "bind+ /workspace workspace\nbind+ /workspace/a pinned\nbind+ /workspace/gone pinned\n",
+         "bind+ @/ws write\nbind+ @/ws/a pinned\nbind+ @/ws/gone pinned\n",
+         "/workspace none\n@/ws none\n/workspace/a x\n@/ws/a x\n"},
+        {{"--layout", "minimal", "--read", "@/ws", "--protect", "@/ws/none"},
+         "bind+ /workspace workspace\n",
+         "bind @/ws read\n",
+         "/workspace none\n"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct hutch_error err = {0};
+        plan_auto struct plan *plan = NULL;
+
+        if (build(cases[i].flags, NULL, &plan, &err) < 0)
+            fail_msg("row %zu: %s", i, err.msg);
+        assert_string_equal(steps(plan, "/workspace", false), cases[i].workspace);
+        assert_string_equal(steps(plan, "@", false), cases[i].host);
+        assert_string_equal(watches(plan), cases[i].watch);
+    }
+}
+
+/* Where the workspace is the root itself. */
+static void missing_paths_of_a_root(void **state)
+{
+    static const char *const flags[] = {"--layout",  "root",      "--protect", "@/ws/none",
+                                        "--protect", "@/ws/a/x/y", "--protect", "@/ws/gone",
+                                        NULL};
+    struct hutch_error err = {0};
+    plan_auto struct plan *plan = NULL;
+
+    assert_int_equal(build(flags, NULL, &plan, &err), 0);
+    assert_string_equal(watches(plan), "/ none\n/a x/y\n/ none\n");
+    assert_string_equal(steps(plan, "/a", false), "bind+ /a pinned\n");
+    assert_string_equal(steps(plan, "/gone", false), "bind+ /gone pinned\n");
+}
+
 /* A directory nobody may look into: out of reach inside as well, unless the sandbox can open it. */
 static int build_closed(void)
 {
-    static const char *const reachable[] = {"--hide", "@/ws/a/b/c", NULL};
-    static const char *const out_of_reach[] = {"--hide", "@/home/.ssh/id", NULL};
-    struct hutch_error err = {0};
-    struct plan *plan = NULL;
+    static const char *const rules[] = {"--hide", "--protect"};
 
-    if (build(out_of_reach, NULL, &plan, &err) < 0)
-        return 1;
-    plan_free(plan);
-    int r = build(reachable, NULL, &plan, &err);
-    plan_free(plan);
-    return r == HUTCH_ESYSTEM && str_eq(err.where, "--hide") ? 0 : 2;
+    for (int i = 0; i < 2; i++) {
+        const char *const reachable[] = {rules[i], "@/ws/a/b/c", NULL};
+        const char *const out_of_reach[] = {rules[i], "@/home/.ssh/id", NULL};
+        struct hutch_error err = {0};
+        struct plan *plan = NULL;
+
+        int r = build(out_of_reach, NULL, &plan, &err);
+        bool idle = r == 0 && plan->watch_count == 0;
+        plan_free(plan);
+        if (!idle)
+            return 1 + i;
+        r = build(reachable, NULL, &plan, &err);
+        plan_free(plan);
+        if (r != HUTCH_ESYSTEM || err.sys_errno != EACCES || !str_eq(err.where, rules[i]))
+            return 3 + i;
+    }
+    return 0;
 }
 
 static void closed_directories(void **state)
@@ -311,9 +590,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         RULES_TEST(rules_become_steps),
+        RULES_TEST(missing_paths_are_watched),
+        RULES_TEST(what_is_in_the_way_is_protected),
+        RULES_TEST(links_on_the_way_are_pinned),
+        RULES_TEST(a_pinned_link_is_the_link),
         RULES_TEST(rules_that_are_refused),
         RULES_TEST(documents_speak_of_the_workspace),
         RULES_TEST(every_place_of_a_path_is_meant),
+        RULES_TEST(every_place_of_a_missing_path_is_meant),
+        RULES_TEST(missing_paths_of_a_root),
         RULES_TEST(closed_directories),
     };
 

@@ -72,6 +72,28 @@ static const char *merge(const char *name, struct policy *policy, struct hutch_e
     return err->msg;
 }
 
+/* What the default profile hides and protects, and so every shipped profile. */
+static const char *const hidden[] = {
+    "~/.ssh", "~/.gnupg", "~/.aws", "~/.azure", "~/.config/gcloud", "~/.oci", "~/.terraform.d",
+    "~/.vault-token", "~/.kube", "~/.docker", "~/.netrc", "~/.npmrc", "~/.pypirc",
+    "~/.git-credentials", "~/.config/git/credentials", "~/.config/gh", "~/.cargo/credentials",
+    "~/.cargo/credentials.toml", "~/.local/share/keyrings", "~/.password-store", "~/.config/op",
+    "~/.pgpass", "~/.mozilla", "~/.config/google-chrome", "~/.config/chromium", "~/.bash_history",
+    "~/.zsh_history", "~/.python_history", "~/.node_repl_history", ".env", ".env.local",
+};
+static const char *const protected[] = {
+    ".git/hooks", ".git/config", ".bashrc", ".bash_profile", ".profile", ".zshrc", ".zshenv",
+    ".gitconfig", ".envrc", ".vscode", ".idea", ".claude", ".cursor", ".mcp.json", "~/.bashrc",
+    "~/.profile", "~/.zshrc", "~/.gitconfig", "~/.config/git",
+};
+
+static void assert_items(const struct policy_value *value, const char *const *want, size_t count)
+{
+    for (size_t i = 0; i < value->count && i < count; i++)
+        assert_string_equal(value->items[i].text, want[i]);
+    assert_int_equal(value->count, count);
+}
+
 static void shipped_profiles_say_what_the_contract_says(void **state)
 {
     static const struct {
@@ -81,15 +103,16 @@ static void shipped_profiles_say_what_the_contract_says(void **state)
         enum policy_net net;
         const char *workspace;
         uint64_t output;
+        const char *syscalls;
     } cases[] = {
-        {"default", 120, LAYOUT_HOST, NET_NONE, ".", 1 << 20},
-        {"basic", 60, LAYOUT_HOST, NET_NONE, ".", 1 << 20},
-        {"strict", 10, LAYOUT_MINIMAL, NET_NONE, "tmpfs", 1 << 20},
-        {"dev", 300, LAYOUT_HOST, NET_HOST, ".", 1 << 20},
-        {"build", 300, LAYOUT_HOST, NET_NONE, ".", 1 << 20},
-        {"test", 600, LAYOUT_HOST, NET_NONE, ".", 1 << 20},
-        {"repo", 30, LAYOUT_MINIMAL, NET_NONE, "tmpfs", 32 << 10},
-        {"root", 120, LAYOUT_ROOT, NET_NONE, ".", 1 << 20},
+        {"default", 120, LAYOUT_HOST, NET_NONE, ".", 1 << 20, "default"},
+        {"basic", 60, LAYOUT_HOST, NET_NONE, ".", 1 << 20, "default"},
+        {"strict", 10, LAYOUT_MINIMAL, NET_NONE, "tmpfs", 1 << 20, "strict"},
+        {"dev", 300, LAYOUT_HOST, NET_HOST, ".", 1 << 20, "default"},
+        {"build", 300, LAYOUT_HOST, NET_NONE, ".", 1 << 20, "default"},
+        {"test", 600, LAYOUT_HOST, NET_NONE, ".", 1 << 20, "default"},
+        {"repo", 30, LAYOUT_MINIMAL, NET_NONE, "tmpfs", 32 << 10, "default"},
+        {"root", 120, LAYOUT_ROOT, NET_NONE, ".", 1 << 20, "default"},
     };
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -105,7 +128,11 @@ static void shipped_profiles_say_what_the_contract_says(void **state)
         assert_int_equal(v[POLICY_OUTPUT].number, cases[i].output);
         assert_int_equal(v[POLICY_OPEN_FILES].number, 1024);
         assert_int_equal(v[POLICY_FILE_SIZE].number, 1 << 30);
-        assert_int_equal(v[POLICY_HIDE].count, 23);
+        assert_items(&v[POLICY_HIDE], hidden, ARRAY_LEN(hidden));
+        assert_items(&v[POLICY_PROTECT], protected, ARRAY_LEN(protected));
+        assert_string_equal(v[POLICY_SYSCALLS].text, cases[i].syscalls);
+        assert_string_equal(v[POLICY_NET_UNIX].text, "private");
+        assert_int_equal(v[POLICY_NET_UNIX].count, 0);
         assert_int_equal(v[POLICY_ENV_INHERIT].count, 12);
         policy_clear(&policy);
     }
@@ -284,6 +311,56 @@ static void every_shipped_profile_merges_and_describes_itself(void **state)
     free(rows);
 }
 
+static void assert_same_value(const char *profile, const char *key, const struct policy_value *a,
+                              const struct policy_value *b)
+{
+    bool same = a->set == b->set && a->number == b->number && a->count == b->count &&
+                str_eq(a->text ? a->text : "", b->text ? b->text : "") &&
+                str_eq(a->origin ? a->origin : "", b->origin ? b->origin : "");
+
+    for (size_t i = 0; same && i < a->count; i++)
+        same = str_eq(a->items[i].text, b->items[i].text) &&
+               str_eq(a->items[i].origin, b->items[i].origin) &&
+               a->items[i].from_flag == b->items[i].from_flag;
+    if (!same)
+        fail_msg("%s: '%s' is not the same, or not from the same place", profile, key);
+}
+
+/* A start reads the settings that the build made of the JSON; both must say the same. */
+static void settings_are_what_the_text_says(void **state)
+{
+    struct hutch_profile *rows = NULL;
+    size_t count = 0;
+    struct hutch_error err;
+
+    assert_int_equal(profile_list(&rows, &count, &err), 0);
+    for (size_t i = 0; i < count; i++) {
+        struct policy flat;
+        struct policy read;
+        char label[64];
+        str_auto char *text = NULL;
+        str_auto char *flat_json = NULL;
+        str_auto char *read_json = NULL;
+
+        if (rows[i].path)
+            continue; /* installed on this host: always read */
+        assert_string_equal(merge(rows[i].name, &flat, &err), "");
+        assert_int_equal(profile_text(rows[i].name, &text, &err), 0);
+        snprintf(label, sizeof(label), "profile %s", rows[i].name);
+        policy_init(&read);
+        if (policy_merge_json(&read, text, strlen(text), label, &err) < 0)
+            fail_msg("%s: at '%s': %s", label, err.where, err.msg);
+        assert_int_equal(policy_to_json(&flat, &flat_json, &err), 0);
+        assert_int_equal(policy_to_json(&read, &read_json, &err), 0);
+        assert_string_equal(flat_json, read_json);
+        for (size_t id = 0; id < POLICY_FIELD_COUNT; id++)
+            assert_same_value(label, policy_fields[id].key, &flat.values[id], &read.values[id]);
+        policy_clear(&flat);
+        policy_clear(&read);
+    }
+    free(rows);
+}
+
 static void text_is_as_written(void **state)
 {
     struct hutch_error err;
@@ -323,6 +400,7 @@ int main(void)
         PROFILE_TEST(odd_files_do_not_hang_or_pass),
         PROFILE_TEST(list_has_all_in_order),
         PROFILE_TEST(every_shipped_profile_merges_and_describes_itself),
+        PROFILE_TEST(settings_are_what_the_text_says),
         PROFILE_TEST(text_is_as_written),
         PROFILE_TEST(relative_homes_are_ignored),
     };

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stages 1 to 4 of init's life; init.c tells of all of them. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "backend/native/state.h"
+#include "base/str.h"
+#include "filter/filter.h"
+#include "sys/clone.h"
+#include "sys/ids.h"
+#include "sys/message.h"
+#include "sys/mount.h"
+#include "sys/network.h"
+#include "sys/privilege.h"
+#include "sys/process.h"
+#include "sys/ret.h"
+#include "sys/seccomp.h"
+
+/*
+ * A network namespace takes the kernel as long to make as all mounts together. So a second process
+ * makes it, while init builds the files; it shares init's memory and descriptors, and ends before
+ * anything untrusted starts.
+ */
+static int make_network(void *arg)
+{
+    struct init *init = arg;
+
+    init->network = sys_network_new();
+    _exit(0);
+}
+
+static int start_network(struct init *init)
+{
+    init->network_pid = 0;
+    if (init->plan->net != NET_NONE)
+        return 0;
+    init->network_pid = sys_share_call(make_network, init, init->stack, STACK_BYTES);
+    return init->network_pid < 0 ? init->network_pid : 0;
+}
+
+static int own_process(struct init *init)
+{
+    int r = start_network(init);
+
+    if (r < 0)
+        return r;
+    sys_signals_reset();
+    init->umask = umask(0);
+    r = ret_errno(setsid());
+    if (r < 0 && r != -EPERM) /* EPERM: already a leader */
+        return r;
+    r = ret_errno(prctl(PR_SET_NAME, "hutch-init", 0, 0, 0));
+    if (r == 0)
+        r = ret_errno(sethostname(init->plan->hostname, strlen(init->plan->hostname)));
+    return r < 0 ? r : sys_wipe_arguments();
+}
+
+static int join_network(struct init *init)
+{
+    if (!init->network_pid)
+        return 0;
+    int r = sys_wait_for(init->network_pid);
+    if (r >= 0)
+        r = init->network < 0 ? init->network : sys_network_enter(init->network);
+    return r < 0 ? r : 0;
+}
+
+/*
+ * Wait for the engine's word, or its end. The end of the socket would not tell: we may hold a copy
+ * of the engine's side of it, and so may another sandbox that is being set up.
+ */
+static int wait_for_engine(const struct init *init)
+{
+    struct pollfd fds[] = {{.fd = init->sock, .events = POLLIN},
+                           {.fd = init->args->engine_pidfd, .events = POLLIN}};
+
+    while (poll(fds, 2, -1) < 0)
+        if (errno != EINTR)
+            return -errno;
+    if (fds[1].revents)
+        _exit(1);
+    return 0;
+}
+
+static int take_ids(struct init *init)
+{
+    const struct plan_identity *identity = &init->plan->identity;
+    int fds[SYS_MESSAGE_FDS];
+    size_t fd_count = 0;
+    int r = wait_for_engine(init);
+
+    if (r < 0)
+        return r;
+    ssize_t len = sys_message_receive(init->sock, 1, init->in.bytes, sizeof init->in, fds,
+                                      &fd_count);
+    if (len == 0)
+        _exit(1);
+    if (len < 0)
+        return (int)len;
+    if (len < (ssize_t)sizeof init->in.request || init->in.request.type != PROTO_MAPPED)
+        return -EPROTO;
+
+    r = identity->privileged ? sys_ids_become(identity->uid, identity->gid, true) : 0;
+    /* The second refusal of nested user namespaces; the filters are the first. */
+    if (r == 0)
+        r = sys_userns_forbid();
+    /* Not earlier: /proc/PID/uid_map of an undumpable process is closed to the engine too. */
+    return r < 0 ? r : sys_undumpable();
+}
+
+static int open_signals(void)
+{
+    sigset_t signals;
+
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGCHLD);
+    sigaddset(&signals, WATCH_SIGNAL);
+    int r = ret_errno(sigprocmask(SIG_BLOCK, &signals, NULL));
+    return r < 0 ? r : ret_errno(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+/* Leave exactly the descriptors of enum init_fd open; -1 in `keep` stays closed. */
+static int place_descriptors(int keep[FD_COUNT])
+{
+    /* First out of the way, since any of them may be in the place of another. */
+    for (int i = 0; i < FD_COUNT; i++) {
+        if (keep[i] < 0)
+            continue;
+        keep[i] = ret_errno(fcntl(keep[i], F_DUPFD_CLOEXEC, FD_COUNT));
+        if (keep[i] < 0)
+            return keep[i];
+    }
+    for (int i = 0; i < FD_COUNT; i++) {
+        int r = keep[i] < 0 ? 0 : ret_errno(dup3(keep[i], i, O_CLOEXEC));
+        if (r < 0)
+            return r;
+        if (keep[i] < 0)
+            close(i);
+    }
+    return sys_close_from(FD_COUNT);
+}
+
+static int keep_descriptors(struct init *init)
+{
+    const struct plan *plan = init->plan;
+    int keep[FD_COUNT] = {
+        [FD_SOCKET] = init->sock,
+        [FD_SIGNALS] = open_signals(),
+        [FD_ENGINE] = init->args->engine_pidfd,
+        [FD_LANDLOCK] = init->landlock,
+    };
+
+    if (keep[FD_SIGNALS] < 0)
+        return keep[FD_SIGNALS];
+    int r = place_descriptors(keep);
+    init->sock = FD_SOCKET;
+    init->landlock = keep[FD_LANDLOCK] < 0 ? -1 : FD_LANDLOCK;
+    notify_init(&init->notify, plan);
+    return r < 0 ? r : watch_open(&init->watch, plan);
+}
+
+static int drop_privileges(struct init *init)
+{
+    const struct filter *filter = init->plan->init_filter;
+    int r = sys_keyring_leave();
+
+    if (r == 0)
+        r = sys_drop_bounding();
+    if (r == 0)
+        r = sys_no_new_privs();
+    return r < 0 ? r : sys_seccomp_load(filter->code, filter->len);
+}
+
+static int build_files(struct init *init)
+{
+    init->files.root = -1;
+    return init_files_build(init->plan, init->args->trees, &init->files, &init->index);
+}
+
+static int enter_files(struct init *init)
+{
+    int r = init->files.root < 0 ? ret_errno(chdir("/")) : sys_mount_pivot(init->files.root);
+
+    return r == 0 && init->files.needs_remount ? init_files_remount(init->plan) : r;
+}
+
+static int build_landlock(struct init *init)
+{
+    init->landlock = -1;
+    if (init->plan->landlock_abi == 0)
+        return 0;
+    init->landlock = init_landlock_build(init->plan, &init->index);
+    return init->landlock < 0 ? init->landlock : 0;
+}
+
+static int drop_capabilities(struct init *init)
+{
+    int r = keep_descriptors(init);
+
+    return r < 0 ? r : sys_drop_capabilities();
+}
+
+int init_set_up(struct init *init, enum proto_step *ret_step, uint32_t *ret_index)
+{
+    /* Privileges go before the wait for the network, all but the one that it takes to enter it. */
+    static const struct {
+        enum proto_step step;
+        int (*run)(struct init *init);
+    } stages[] = {
+        {STEP_PROCESS, own_process},     {STEP_IDS, take_ids},
+        {STEP_MOUNTS, build_files},      {STEP_PIVOT, enter_files},
+        {STEP_LANDLOCK, build_landlock}, {STEP_PRIVILEGES, drop_privileges},
+        {STEP_NETWORK, join_network},    {STEP_DESCRIPTORS, drop_capabilities},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(stages); i++) {
+        int r = stages[i].run(init);
+        if (r < 0) {
+            *ret_step = stages[i].step;
+            *ret_index = init->index;
+            return r;
+        }
+        init_step_done(init, stages[i].step);
+    }
+    return 0;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What init knows, from clone to exit. On its stack: there is no other memory it may use. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "backend/native/init.h"
+#include "backend/native/notify.h"
+#include "backend/native/proto.h"
+#include "backend/native/watch.h"
+
+/* The descriptors that are open while init serves. */
+enum init_fd {
+    FD_SOCKET,
+    FD_SIGNALS,  /* signalfd for SIGCHLD and WATCH_SIGNAL */
+    FD_ENGINE,   /* pidfd, readable when the engine has ended */
+    FD_LANDLOCK, /* ruleset of every command; may be missing */
+    FD_COUNT,
+};
+
+#define RUNS_MAX 64
+#define STACK_BYTES (128 * 1024)
+
+struct init {
+    const struct init_args *args;
+    const struct plan *plan;
+    int sock;
+    int landlock; /* before it gets its place among enum init_fd */
+    int network;  /* namespace, when network_pid has made it */
+    pid_t network_pid;
+    mode_t umask;
+    struct init_files files;
+    uint32_t index;      /* which mount a failed step was about */
+    bool quiet;          /* no reports any more */
+    uint32_t reports;    /* of violations, so far */
+    uint32_t unreported; /* since the last command ended */
+    struct notify notify;
+    struct watch watch;
+    uint64_t step_ns[STEP_COUNT];
+    uint64_t last_ns;
+    struct {
+        uint32_t run;
+        pid_t pid; /* 0: free */
+        bool last;
+    } runs[RUNS_MAX];
+    char *stack; /* for the child that shares our memory: first the network's, then commands */
+
+    /* Last, and never cleared: every page of it that is touched costs a fault. */
+    union {
+        struct proto_request request;
+        char bytes[sizeof(struct proto_request) + PROTO_TEXT_INLINE];
+    } in;
+};
+
+/* setup.c: stages 1 to 4. On failure *ret_step and *ret_index say where. */
+int init_set_up(struct init *init, enum proto_step *ret_step, uint32_t *ret_index);
+
+/* One step of the set-up is done; how long it took. */
+void init_step_done(struct init *init, enum proto_step step);
+uint64_t init_now_ns(void);

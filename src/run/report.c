@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From what was seen of a run to its result. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "run/result.h"
+#include "run/state.h"
+
+static double ms_of(struct timeval tv)
+{
+    return (double)tv.tv_sec * 1e3 + (double)tv.tv_usec / 1e3;
+}
+
+static int fill_output(struct hutch_run *run, struct hutch_result *result)
+{
+    for (int i = 0; i < 2; i++) {
+        size_t len;
+        result->truncated = result->truncated || capture_truncated(&run->capture[i]);
+        char *data = capture_take(&run->capture[i], &len);
+        if (!data)
+            return -ENOMEM;
+        result_give_output(result, i + 1, data, len);
+    }
+    result->output_errno = run->output[0].error ? run->output[0].error : run->output[1].error;
+    result->stdout_bytes = run->output[0].bytes;
+    result->stderr_bytes = run->output[1].bytes;
+    return 0;
+}
+
+static void fill_end(const struct hutch_run *run, struct hutch_result *result)
+{
+    result->reason = run->ending;
+    if (run->exec_errno) {
+        result->reason = HUTCH_SETUP;
+        result->exit_code = run->exec_errno == ENOENT ? 127 : 126;
+        result->error = run->error;
+    } else {
+        result->exit_code = run->exit.signal ? -1 : run->exit.code;
+        result->signal = run->exit.signal;
+        if (result->reason == HUTCH_EXITED && result->signal)
+            result->reason = HUTCH_SIGNALED;
+    }
+    result->status = result_status(result);
+    if (run->started_ns)
+        result->duration_ms = (double)(run->ended_ns - run->started_ns) / 1e6;
+    result->user_ms = ms_of(run->exit.usage.ru_utime);
+    result->system_ms = ms_of(run->exit.usage.ru_stime);
+    result->peak_memory_bytes = (uint64_t)run->exit.usage.ru_maxrss * 1024;
+}
+
+static int fill_violations(const struct hutch_run *run, struct hutch_result *result)
+{
+    struct arena *arena = result_arena(result);
+    struct hutch_violation *copy = arena_alloc(arena, (run->violation_count + 1) * sizeof *copy);
+
+    for (size_t i = 0; copy && i < run->violation_count; i++) {
+        copy[i] = run->violations[i];
+        copy[i].detail = arena_strdup(arena, run->violations[i].detail);
+        copy[i].command = arena_strdup(arena, run->violations[i].command);
+    }
+    result->violations = copy;
+    result->violation_count = run->violation_count;
+    result->violation_total = run->violation_total;
+    return arena_failed(arena) ? -ENOMEM : 0;
+}
+
+int run_report(struct hutch_run *run, struct hutch_result **ret, struct hutch_error *err)
+{
+    struct hutch_result *result = result_new();
+    if (!result)
+        return err_oom(err);
+
+    struct hutch_step *steps = arena_alloc(result_arena(result), sizeof run->setup);
+    result->sandbox = arena_strdup(result_arena(result), run->plan->id);
+    if (fill_output(run, result) < 0 || !steps || !result->sandbox) {
+        result_free(result);
+        return err_oom(err);
+    }
+    memcpy(steps, run->setup, sizeof run->setup);
+    result->setup = steps;
+    result->setup_total_ms = run->setup_total_ms;
+    result->run = RUN_ID;
+    result->enforced = run->backend->enforced(run->plan, result_arena(result));
+    if (fill_violations(run, result) < 0 || !result->enforced) {
+        result_free(result);
+        return err_oom(err);
+    }
+    fill_end(run, result);
+    *ret = result;
+    return 0;
+}
