@@ -113,7 +113,7 @@ void hutch_run_free(struct hutch_run *run)
 int hutch_run(const struct hutch_policy *policy, const struct hutch_command *command,
               struct hutch_result **ret, struct hutch_error *err)
 {
-    struct hutch_run *run;
+    struct hutch_run *run = NULL;
 
     if (!ret)
         return null_argument(err, "ret");

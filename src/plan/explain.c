@@ -132,7 +132,8 @@ static void put_locks(struct buf *out, const struct plan *plan)
     }
     for (size_t i = 0; i < plan->watch_count; i++) {
         buf_puts(out, i == 0 ? "watched      " : "             ");
-        put(out, plan->watches[i].directory);
+        if (!str_eq(plan->watches[i].directory, "/"))
+            put(out, plan->watches[i].directory);
         buf_puts(out, "/");
         put(out, plan->watches[i].rest);
         buf_puts(out, "\n");

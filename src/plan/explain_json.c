@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The plan as a program reads it: every step, nothing left out. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/json.h"
 #include "base/num.h"
+#include "base/str.h"
 #include "plan/explain.h"
 
 static json_t *string(const char *text)
@@ -57,6 +59,18 @@ static json_t *mounts_json(const struct plan *plan)
     return array;
 }
 
+static json_t *watch_json(const struct plan_watch *watch)
+{
+    str_auto char *path = NULL;
+    const char *directory = str_eq(watch->directory, "/") ? "" : watch->directory;
+
+    if (asprintf(&path, "%s/%s", directory, watch->rest) < 0) {
+        path = NULL;
+        return NULL;
+    }
+    return string(path);
+}
+
 static json_t *locks_json(const struct plan *plan)
 {
     json_t *sockets = json_array();
@@ -65,8 +79,7 @@ static json_t *locks_json(const struct plan *plan)
     for (size_t i = 0; i < plan->socket_count; i++)
         json_array_append_new(sockets, string(plan->sockets[i].path));
     for (size_t i = 0; i < plan->watch_count; i++)
-        json_array_append_new(
-            watched, json_sprintf("%s/%s", plan->watches[i].directory, plan->watches[i].rest));
+        json_array_append_new(watched, watch_json(&plan->watches[i]));
     return json_pack("{s:o, s:i, s:s, s:o, s:o}", "syscalls", string(plan->filter_name), "landlock",
                      plan->landlock_abi, "unix", plan->unix_filter ? "none" : "private", "sockets",
                      sockets, "watched", watched);

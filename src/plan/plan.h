@@ -52,22 +52,22 @@ struct plan_mount {
     enum mount_kind kind;
     enum mount_why why;
     const char *target;  /* inside: absolute, normalized, no symbolic links on the way */
-    const char *source;  /* bind: canonical host path; link: its text */
+    const char *source;  /* bind: canonical host path; link: its text; proc: the subset shown */
     const char *content; /* file: what is in it; NULL for nothing */
     const char *origin;  /* flag or JSON pointer that asked for it; NULL for the layout's own */
-    int source_fd;       /* bind: O_PATH of `source`, -1 otherwise. Owned by the plan. */
     dev_t dev;           /* bind: identity of the source, checked again before it is mounted */
     ino_t ino;
+    uint64_t size_bytes; /* tmpfs: 0 leaves the kernel's default, half of the memory */
+    int source_fd;       /* bind: O_PATH of `source`, -1 otherwise. Owned by the plan. */
+    mode_t mode;         /* tmpfs, dir */
+    uid_t owner_uid;     /* bind with `idmap` */
+    gid_t owner_gid;
     bool directory; /* bind, mask: directory or file */
     bool writable;
     bool recursive; /* bind: with what is mounted below the source */
     bool device;    /* bind: a device node, the only kind of mount without nodev */
     bool on_host;   /* dir: made in the workspace, a mount point that stays (layout root) */
-    bool idmap;     /* bind: owner_uid and owner_gid on disk are the sandbox's own ids inside */
-    uid_t owner_uid;
-    gid_t owner_gid;
-    mode_t mode;         /* tmpfs, dir */
-    uint64_t size_bytes; /* tmpfs: 0 leaves the kernel's default, half of the memory */
+    bool idmap;     /* bind: the owner on disk is the sandbox's own id inside */
 };
 
 struct filter; /* filter/filter.h */

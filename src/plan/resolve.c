@@ -216,7 +216,7 @@ int resolve_existing(const struct resolver *resolver, const struct policy_item *
                      struct resolved *ret, struct hutch_error *err)
 {
     char shown[256];
-    struct resolved found;
+    struct resolved found = {.fd = -1};
     int r = resolve_path(resolver, item, &found, err);
 
     if (r < 0)

@@ -231,7 +231,12 @@ static int watch_missing(struct rules *rules, const struct policy_item *item, co
     const char *path = path_normalize(arena, directory, rest);
     const char *target;
     size_t end = rules->entries->count;
+    char shown[256];
 
+    if (!path && !arena_failed(arena))
+        return err_set(err, HUTCH_EPOLICY, item->origin,
+                       "'%s' does not exist and has '..' in it: write the path without",
+                       str_printable(item->text, shown, sizeof shown));
     for (size_t at = 0; path && (target = next_place(rules, path, &at, end));) {
         const struct plan_mount cover = rules->entries->items[at - 1].mount;
         size_t dir_len = strlen(target) - strlen(path) + strlen(directory);

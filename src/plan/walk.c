@@ -22,6 +22,7 @@ struct walk {
     const char *at;   /* canonical, a directory */
     const char *rest; /* still to go */
     size_t links;
+    bool stopped; /* by the caller, which has said why */
 };
 
 /* Follow the link `path`: its text goes before what is left. */
@@ -63,6 +64,7 @@ static int step(struct walk *walk, resolve_link_fn *fn, void *arg, struct hutch_
         return errno == ENOENT || errno == ENOTDIR || errno == EACCES ? 0 : -errno;
     if (S_ISLNK(st.st_mode)) {
         int r = fn(arg, path, err);
+        walk->stopped = r < 0;
         if (r == 0)
             r = follow(walk, path, start + len);
         return r < 0 ? r : 1;
@@ -84,15 +86,13 @@ int resolve_walk(struct resolver *resolver, const struct policy_item *item, reso
 
     if (r < 0)
         return r;
-    if (err)
-        err->code = 0;
     while ((r = step(&walk, fn, arg, err)) > 0)
         ;
-    /* `fn` has said why itself, if it was the one to fail. */
+    if (r < 0 && !walk.stopped)
+        r = err_sys(err, r, item->origin, "cannot look at '%s'",
+                    str_printable(item->text, shown, sizeof shown));
     if (r < 0)
-        return err && err->code ? r
-                                : err_sys(err, r, item->origin, "cannot look at '%s'",
-                                          str_printable(item->text, shown, sizeof shown));
+        return r;
     *ret_directory = walk.at;
     *ret_rest = walk.rest + strspn(walk.rest, "/");
     return 0;

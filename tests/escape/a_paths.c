@@ -194,8 +194,9 @@ static int close_parent(char **arg)
 {
     mkdir("built", 0755);
     append("built/pwned");
-    chmod("built", 0);
-    bool moved = rename("built", text("%s/%s", arg[0], arg[1])) == 0;
+    const char *path = text("%s/%s", arg[0], arg[1]);
+    bool moved = rename("built", path) == 0;
+    chmod(path, 0);
     chmod(arg[0], 0);
     return done("rename: %s", moved ? "worked" : strerror(errno));
 }
@@ -291,15 +292,9 @@ static bool try_hard_link(const char *path)
 
 static bool try_parent(const char *path)
 {
-    char *parent = strdup(path);
-    char *slash = strrchr(parent, '/');
+    const char *slash = strrchr(path, '/');
 
-    if (!slash)
-        return false;
-    *slash = '\0';
-    bool ok = rename(parent, "parent.moved") == 0;
-    free(parent);
-    return ok;
+    return slash && rename(text("%.*s", (int)(slash - path), path), "parent.moved") == 0;
 }
 
 static bool try_proc_fd(const char *path)
@@ -393,6 +388,12 @@ static int suid(char **arg)
         r = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 06755);
         return done("open with mode 6755: %s", r < 0 ? strerror(errno) : "worked");
     }
+    if (strcmp(how, "tmpfile") == 0) {
+        r = open(".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 06755);
+        if (r >= 0)
+            r = linkat(AT_FDCWD, text("/proc/self/fd/%d", r), AT_FDCWD, path, AT_SYMLINK_FOLLOW);
+        return done("O_TMPFILE with mode 6755: %s", r < 0 ? strerror(errno) : "worked");
+    }
     if (strcmp(how, "mknod") == 0)
         r = mknod(path, S_IFREG | 06755, 0);
     else
@@ -453,7 +454,7 @@ const struct verb path_verbs[] = {
     {"same-euid", "", 0, same_euid},
     {"run-other", "PROGRAM", 1, run_other},
     {"secure-exec", "PROGRAM", 1, secure_exec},
-    {"suid", "chmod|fchmod|fchmodat2|creat|mknod PATH", 2, suid},
+    {"suid", "chmod|fchmod|fchmodat2|creat|tmpfile|mknod PATH", 2, suid},
     {"file-capability", "PATH", 1, file_capability},
     {"cwd-reaches", "NAME", 1, cwd_reaches},
     {0},

@@ -14,7 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-static const struct verb *const tables[] = {
+enum { TABLES = 14 };
+static const struct verb *const tables[TABLES] = {
     stage_verbs,    path_verbs,     root_verbs,    proc_verbs,   process_verbs,
     lifetime_verbs, terminal_verbs, syscall_verbs, filter_verbs, kernel_verbs,
     ipc_verbs,      secret_verbs,   load_verbs,    net_verbs,
@@ -46,10 +47,8 @@ SAYS(escaped, ESCAPED, "ESCAPED")
 SAYS(done, DONE, "done")
 SAYS(absent, ABSENT, "absent")
 
-void need(bool ok, const char *what)
+void broken(const char *what)
 {
-    if (ok)
-        return;
     printf("failed: %s: %s\n", what, strerror(errno));
     fflush(stdout);
     _exit(FAILED);
@@ -172,7 +171,7 @@ double now_ms(void)
 
 static const struct verb *find_verb(const char *name)
 {
-    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
+    for (size_t t = 0; t < TABLES; t++)
         for (const struct verb *verb = tables[t]; verb->name; verb++)
             if (strcmp(verb->name, name) == 0)
                 return verb;
@@ -182,7 +181,7 @@ static const struct verb *find_verb(const char *name)
 static int usage(void)
 {
     puts("usage: attack VERB [ARG...]; the verbs are:");
-    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
+    for (size_t t = 0; t < TABLES; t++)
         for (const struct verb *verb = tables[t]; verb->name; verb++)
             printf("  %s %s\n", verb->name, verb->args);
     return FAILED;

@@ -3,9 +3,9 @@
  * The attacker: one program, one verb per attack. A verb says on stdout how it went and returns one
  * of the codes below, which is also the exit status.
  *
- * What a verb does must be harmless where it succeeds, because the control runs it with no lock in
- * the way, as root too: it writes back what it read, opens without writing, passes bad pointers, and
- * limits itself in number and time.
+ * What a verb does must be harmless where it succeeds, because the control runs it with no lock
+ * in the way, as root too: it writes back what it read, opens without writing, passes bad pointers,
+ * and limits itself in number and time.
  */
 #pragma once
 
@@ -28,7 +28,12 @@ int escaped(const char *fmt, ...) PRINTF(1);
 int done(const char *fmt, ...) PRINTF(1);
 int absent(const char *fmt, ...) PRINTF(1);
 /* A step that must work for the attack to mean something: says why not and exits with FAILED. */
-void need(bool ok, const char *what);
+#define need(ok, what)                                                                             \
+    do {                                                                                           \
+        if (!(ok))                                                                                 \
+            broken(what);                                                                          \
+    } while (0)
+void broken(const char *what) __attribute__((noreturn));
 /* escaped(what) when it was done, held(what and errno) when not. */
 int verdict(bool was_done, const char *what);
 
@@ -61,7 +66,7 @@ int run_verb(char **arg);
 /* ---- Shared small things ---- */
 
 /* The whole number in `text`, or exits. */
-long number(const char *text);
+long number(const char *digits);
 /* Run `fn` in a child; its exit status, or 128 plus the signal that ended it. */
 int in_child(int (*fn)(void *arg), void *arg);
 int status_code(int wait_status);
@@ -74,8 +79,8 @@ const char *text(const char *fmt, ...) PRINTF(1);
 /* Calls `fn` for every name in a directory until it returns something other than 0. */
 int each_name(const char *dir, int (*fn)(const char *dir, const char *name, void *arg), void *arg);
 /*
- * New user namespace in which this process is root (or, with keep_id, still itself), and more. Where
- * that is refused the process ends with HELD.
+ * New user namespace in which this process is root (or, with keep_id, still itself), and more.
+ * Where that is refused the process ends with HELD.
  */
 void own_namespaces(int flags, bool keep_id);
 double now_ms(void);

@@ -44,10 +44,10 @@ static int has_mark(const char *dir, const char *name, void *arg)
 {
     char buf[4096];
 
-    if (!isdigit((unsigned char)*name) || atoi(name) == getpid())
+    if (!isdigit((unsigned char)*name) || strtol(name, NULL, 10) == getpid())
         return 0;
     ssize_t n = slurp(text("%s/%s/cmdline", dir, name), buf, sizeof buf);
-    return n > 0 && memmem(buf, (size_t)n, arg, strlen(arg)) ? atoi(name) : 0;
+    return n > 0 && memmem(buf, (size_t)n, arg, strlen(arg)) ? (int)strtol(name, NULL, 10) : 0;
 }
 
 /* The mark comes backwards, so that our own ancestors' command lines do not have it. */
@@ -70,7 +70,7 @@ static int through(const char *proc, const char *name, void *arg)
     static const char *const links[] = {"root", "cwd", "fd/3", "fd/4", "fd/5"};
     char buf[64];
 
-    if (!isdigit((unsigned char)*name) || atoi(name) == getpid())
+    if (!isdigit((unsigned char)*name) || strtol(name, NULL, 10) == getpid())
         return 0;
     for (size_t i = 0; i < sizeof links / sizeof *links; i++)
         if (slurp(text("%s/%s/%s%s", proc, name, links[i], (char *)arg), buf, sizeof buf) > 0)

@@ -199,7 +199,7 @@ static int extra_fd(const char *dir, const char *name, void *arg)
     ssize_t n = readlink(text("%s/%s", dir, name), target, sizeof target - 1);
 
     (void)arg;
-    if (atoi(name) <= 2 || n < 0)
+    if (strtol(name, NULL, 10) <= 2 || n < 0)
         return 0;
     target[n] = '\0';
     /* The descriptor that lists the directory is our own. */

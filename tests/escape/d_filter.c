@@ -181,7 +181,7 @@ static int flip_connect(char **arg)
     need(pthread_create(&thread, NULL, flip_names, &flip) == 0, "pthread_create");
     for (double end = now_ms() + 500; now_ms() < end;) {
         int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        connect(fd, (struct sockaddr *)&addr, sizeof addr);
+        (void)connect(fd, (struct sockaddr *)&addr, sizeof addr);
         close(fd);
     }
     stop_flipping = true;
@@ -228,7 +228,7 @@ static int swap_connect(char **arg)
     need(pthread_create(&thread, NULL, exchange_files, arg) == 0, "pthread_create");
     for (double end = now_ms() + 500; now_ms() < end;) {
         int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        connect(fd, (struct sockaddr *)&addr, sizeof addr);
+        (void)connect(fd, (struct sockaddr *)&addr, sizeof addr);
         close(fd);
     }
     stop_flipping = true;
@@ -268,7 +268,7 @@ static int ask_and_die(char **arg)
         if (pid == 0) {
             int fd = socket(AF_UNIX, SOCK_STREAM, 0);
             for (;;) {
-                connect(fd, (struct sockaddr *)&addr, sizeof addr);
+                (void)connect(fd, (struct sockaddr *)&addr, sizeof addr);
                 unshare(CLONE_NEWUSER);
             }
         }

@@ -77,8 +77,8 @@ static int nested_limit(char **arg)
     (void)arg;
     if (n < 0)
         return held("the limit cannot be seen: %s (errno %d)", strerror(errno), errno);
-    return atol(buf) > 0 ? escaped("max_user_namespaces is %ld", atol(buf))
-                         : held("the limit is 0");
+    return strtol(buf, NULL, 10) > 0 ? escaped("max_user_namespaces is %ld", strtol(buf, NULL, 10))
+                                     : held("the limit is 0");
 }
 
 /* ---- Socket families ---- */

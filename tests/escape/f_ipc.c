@@ -53,15 +53,13 @@ static int unix_connect(char **arg)
 /* By a name that is not the one the policy may have looked at. */
 static int unix_by(char **arg)
 {
-    char *dir = strdup(arg[1]);
-    char *base = strrchr(dir, '/');
+    char *base = strrchr(arg[1], '/');
     int fd = -1;
 
     need(base != NULL, "a path with a directory");
-    *base++ = '\0';
     if (strcmp(arg[0], "relative") == 0) {
-        need(chdir(dir) == 0, dir);
-        return unix_connect((char *[]){base, NULL});
+        need(chdir(text("%.*s", (int)(base - arg[1]), arg[1])) == 0, arg[1]);
+        return unix_connect((char *[]){base + 1, NULL});
     }
     if (strcmp(arg[0], "link") == 0) {
         unlink("alias");

@@ -64,7 +64,11 @@ static int memory_has(char **arg)
 
     need(len < sizeof word && slurp("/proc/self/maps", maps, sizeof maps) > 0, "maps");
     for (char *line = strtok(maps, "\n"); line; line = strtok(NULL, "\n")) {
-        if (sscanf(line, "%lx-%lx r", &from, &to) != 2 || strstr(line, "[v") || !strstr(line, " r"))
+        char *end = NULL;
+        from = strtoul(line, &end, 16);
+        to = strtoul(end + 1, &end, 16);
+        /* Not the kernel's own pages, [vvar] and [vdso]. */
+        if (strncmp(end, " r", 2) != 0 || strstr(line, "[v"))
             continue;
         for (size_t i = 0; i < len; i++)
             word[i] = arg[0][len - 1 - i];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the runner needs outside: namespaces in which a control succeeds, hosts with a certain mount,
- * supervisors that make the mistake which is attacked, and processes to be attacked.
+ * What the runner needs outside: namespaces in which a control succeeds, hosts with a certain
+ * mount, supervisors that make the mistake which is attacked, and processes to be attacked.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -91,7 +91,7 @@ static int with_tmpfs(char **arg)
     return go_on(arg + 1);
 }
 
-/* The program sees its own mount of `arg[0]`; this process, its parent, still sees what is below. */
+/* The program sees a mount on `arg[0]`; this process, its parent, still sees what is below. */
 static int hidden_behind(char **arg)
 {
     int status = 0;
@@ -142,8 +142,8 @@ static void mount_late(void *arg)
  */
 static int late_mount(char **arg)
 {
-    int in[2];
-    int out[2];
+    int in[2] = {-1, -1};
+    int out[2] = {-1, -1};
     int status = 0;
 
     stage_mounts();

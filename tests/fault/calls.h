@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is known of system calls: their names, how they can fail, and which failures are harmless. */
+/* What is known of system calls: names, how they can fail, and which failures are harmless. */
 #pragma once
 
 #include <stdbool.h>

@@ -4,7 +4,8 @@
  * says all that it can find out about how it is confined. Two sandboxes that say the same are the
  * same: nothing that changes from run to run is in it.
  *
- * Its arguments are paths; it says what it may do with each.
+ * Its first argument is a path that is protected and does not exist, or empty. The others are
+ * paths; it says what it may do with each.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,8 +24,6 @@
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
-
-extern char **environ;
 
 static const char *outcome(long r)
 {
@@ -83,11 +82,11 @@ static char *mount_line(char *line)
 {
     char root[4096];
     char point[4096];
-    unsigned long id;
     int rest = 0;
     struct statx stx;
 
-    if (sscanf(line, "%lu %*u %*s %4095s %4095s%n", &id, root, point, &rest) != 3)
+    unsigned long id = strtoul(line, NULL, 10);
+    if (sscanf(line, "%*s %*s %*s %4095s %4095s%n", root, point, &rest) != 2)
         return NULL;
     if (statx(AT_FDCWD, point, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_MNT_ID, &stx) == 0 &&
         stx.stx_mnt_id != id)
@@ -260,12 +259,13 @@ int main(int argc, char **argv)
     say_mounts();
     say_file("/proc/1/comm", NULL);
     say_file("/proc/1/cmdline", NULL);
-    say_missing("missing");
+    if (argc > 1 && argv[1][0])
+        say_missing(argv[1]);
     say_network();
     say_calls();
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
         say_path(paths[i]);
-    for (int i = 1; i < argc; i++)
+    for (int i = 2; i < argc; i++)
         say_path(argv[i]);
     return 0;
 }

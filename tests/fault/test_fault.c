@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fail closed: every system call of the set-up fails once, in turn. hutch must then end with 125 and
- * say which step it was; nothing has run and nothing is left. A few failures may be survived (the
- * table in calls.c says which and why): then the sandbox must be exactly what it is otherwise, which
- * the command in it (state.c) finds out.
+ * Fail closed: every system call of the set-up fails once, in turn. hutch must then end with 125
+ * and say which step it was; nothing has run and nothing is left. A few failures may be survived
+ * (the table in calls.c says which and why): then the sandbox must be exactly what it is otherwise,
+ * which the command in it (state.c) finds out.
  *
  * Later, while the command runs, a failure may end the run or not; nothing may hang or be left.
  *
@@ -123,9 +123,12 @@ static char *read_all(int fd)
     if (!file)
         bail_out("cannot read");
     rewind(file);
-    if (getdelim(&text, &size, '\0', file) < 0)
-        text = realloc(text, 1), text[0] = '\0';
+    ssize_t len = getdelim(&text, &size, '\0', file);
     fclose(file);
+    if (!text)
+        bail_out("out of memory");
+    if (len < 0)
+        text[0] = '\0'; /* an empty file */
     return text;
 }
 
@@ -143,6 +146,7 @@ static void fill_argv(const struct scenario *scenario, const char **argv)
         argv[n++] = scenario->flags[i];
     argv[n++] = "--";
     argv[n++] = "./state";
+    argv[n++] = scenario->thorough ? "missing" : "";
     for (size_t i = 0; paths[i]; i++)
         argv[n++] = paths[i];
     argv[n] = NULL;

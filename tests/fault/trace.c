@@ -335,7 +335,7 @@ static void on_late(struct tracer *tracer)
 
 /*
  * A new process may report its first stop before its parent tells of it: then it waits there until
- * its role is known. In a pid namespace that ends, the tracer must collect its dead like any parent.
+ * its role is known.
  */
 static void follow(struct tracer *tracer)
 {

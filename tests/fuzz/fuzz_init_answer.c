@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the engine reads from init. The first byte says whether a command had been passed on, and how
- * much of the message has come; the rest is the message.
+ * What the engine reads from init. The first byte says whether a command had been passed on, and
+ * how much of the message has come; the rest is the message.
  */
 #include <stdint.h>
 #include <stdlib.h>

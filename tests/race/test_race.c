@@ -30,8 +30,6 @@
 #define KILLS 1000
 #define SECRET "CANARY"
 
-extern char **environ;
-
 /* ---- The canary ---- */
 
 static int canary_make(void)
@@ -145,6 +143,13 @@ static void run_once(const char *const *flags, const char *const *argv, struct t
     hutch_policy_free(policy);
 }
 
+static bool is_over(double start, unsigned long flips)
+{
+    double ms = box_now_ms() - start;
+
+    return ms >= (flips >= FLIPS_MIN ? ROUNDS_MS : ROUNDS_MAX_MS);
+}
+
 /* Run a script over and over while the pairs are flipped. */
 static void race(const char *const *paths, const char *const *flags, const char *script)
 {
@@ -154,8 +159,7 @@ static void race(const char *const *paths, const char *const *flags, const char 
     struct tally tally = {0};
     double start = box_now_ms();
 
-    for (double ms = 0; ms < ROUNDS_MS || (*flipper.count < FLIPS_MIN && ms < ROUNDS_MAX_MS);
-         ms = box_now_ms() - start)
+    while (!is_over(start, *flipper.count))
         run_once(flags, argv, &tally);
     printf("# %lu flips, %u runs worked, %u were refused\n", *flipper.count, tally.worked,
            tally.refused);

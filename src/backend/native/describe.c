@@ -147,6 +147,26 @@ int native_describe_exec(const struct plan_command *command, enum proto_exec_ste
     }
 }
 
+/* The arguments that decided; pointers mean nothing to a reader. */
+static void describe_arguments(const char *name, const uint64_t args[3], char *out, size_t size)
+{
+    static const char *const with_flags[] = {"clone", "unshare"};
+
+    if (str_eq(name, "socket") || str_eq(name, "socketpair")) {
+        snprintf(out, size, "family %u, type %u, protocol %u", (unsigned)args[0],
+                 (unsigned)args[1] & 0xfU, (unsigned)args[2]);
+        return;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(with_flags); i++)
+        if (str_eq(name, with_flags[i]))
+            snprintf(out, size, "flags 0x%llx", (unsigned long long)args[0]);
+    if (str_eq(name, "ioctl"))
+        snprintf(out, size, "request 0x%x", (unsigned)args[1]);
+    else if (str_eq(name, "ptrace") || str_eq(name, "bpf") || str_eq(name, "keyctl") ||
+             str_eq(name, "personality"))
+        snprintf(out, size, "request 0x%llx", (unsigned long long)args[0]);
+}
+
 void native_describe_violation(const struct proto_violation *violation,
                                struct sandbox_violation *ret)
 {
@@ -176,8 +196,7 @@ void native_describe_violation(const struct proto_violation *violation,
         ret->kind = "syscall";
         ret->name = call ? call->name : "unknown";
         ret->hint = call ? call->hint : "no policy allows it";
-        snprintf(ret->detail, sizeof ret->detail, "0x%llx, 0x%llx, 0x%llx",
-                 (unsigned long long)violation->args[0], (unsigned long long)violation->args[1],
-                 (unsigned long long)violation->args[2]);
+        if (!text[0])
+            describe_arguments(ret->name, violation->args, ret->detail, sizeof ret->detail);
     }
 }

@@ -181,22 +181,24 @@ static int native_start(const struct plan *plan, struct sandbox **ret, struct hu
 {
     struct native *native = calloc(1, sizeof *native);
     int *trees = malloc(sizeof *trees * (plan->mount_count + 1));
-    int r = native && trees ? 0 : err_oom(err);
 
-    for (size_t i = 0; trees && i < plan->mount_count; i++)
-        trees[i] = -1;
-    if (r == 0) {
-        native->base = (struct sandbox){.ops = &native_ops, .events_fd = -1, .exit_fd = -1};
-        native->plan = plan;
-        r = make_trees(plan, trees, err);
+    if (!native || !trees) {
+        free(native);
+        free(trees);
+        return err_oom(err);
     }
+    native->base = (struct sandbox){.ops = &native_ops, .events_fd = -1, .exit_fd = -1};
+    native->plan = plan;
+    for (size_t i = 0; i < plan->mount_count; i++)
+        trees[i] = -1;
+    int r = make_trees(plan, trees, err);
     if (r == 0)
         r = clone_init(native, trees, err);
-    for (size_t i = 0; trees && i < plan->mount_count; i++)
+    for (size_t i = 0; i < plan->mount_count; i++)
         fd_close(&trees[i]);
     free(trees);
     if (r < 0) {
-        native_free(native ? &native->base : NULL);
+        native_free(&native->base);
         return r;
     }
     *ret = &native->base;

@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/str.h"
+#include "sys/process.h"
 #include "sys/procfs.h"
 
 #define RETRY_MS 2
@@ -66,6 +68,31 @@ int notify_timeout(const struct notify *notify)
     return -1;
 }
 
+/*
+ * The path that a refused call names, for people to read: it may have been changed since. Up to the
+ * end of a page, which is where reading it could fail.
+ */
+static void read_path(const struct sys_seccomp_call *call, char *out, size_t size)
+{
+    static const struct {
+        int nr;
+        int arg;
+    } calls[] = {{SYS_mount, 1},      {SYS_umount2, 0}, {SYS_chroot, 0},
+                 {SYS_pivot_root, 0}, {SYS_swapon, 0},  {SYS_acct, 0}};
+
+    for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
+        if (calls[i].nr != call->nr)
+            continue;
+        uint64_t address = call->args[calls[i].arg];
+        size_t len = 4096 - address % 4096;
+        len = len < size - 1 ? len : size - 1;
+        if (sys_memory_read((pid_t)call->pid, address, out, len) == 0)
+            out[strnlen(out, len)] = '\0';
+        else
+            out[0] = '\0';
+    }
+}
+
 static void tell(struct notify *notify, size_t index, const struct sys_seccomp_call *call,
                  struct proto_violation *violation)
 {
@@ -74,6 +101,8 @@ static void tell(struct notify *notify, size_t index, const struct sys_seccomp_c
     violation->pid = call->pid;
     violation->nr = call->nr;
     memcpy(violation->args, call->args, sizeof violation->args);
+    if (violation->kind == VIOLATION_SYSCALL)
+        read_path(call, violation->text, sizeof violation->text);
     if (sys_proc_read((pid_t)call->pid, "comm", comm, sizeof comm) > 0) {
         comm[strcspn(comm, "\n")] = '\0';
         memcpy(violation->command, comm, sizeof violation->command - 1);

@@ -53,7 +53,7 @@ static void unescape(char *text)
 
     for (const char *p = text; *p; p++) {
         if (p[0] == '\\' && p[1] && p[2] && p[3]) {
-            *out++ = (char)((p[1] - '0') << 6 | (p[2] - '0') << 3 | (p[3] - '0'));
+            *out++ = (char)((p[1] & 7U) << 6 | (p[2] & 7U) << 3 | (p[3] & 7U));
             p += 3;
         } else {
             *out++ = *p;

@@ -14,6 +14,9 @@ import time
 import zipapp
 from pathlib import Path
 
+sys.dont_write_bytecode = True  # the sources may lie in a checkout, which stays as it is
+
+# pylint: disable=wrong-import-position
 import group_a
 import group_b
 import group_c
@@ -26,17 +29,20 @@ CASES = [case for group in (group_a, group_b, group_c, group_d, group_f) for cas
 
 HEADER = """# Attacks on hutch
 
-What was tried, and what came of it. Each attack is run three times: as a *control*, where the lock is
-absent and it must work (else the case proves nothing); under *hutch* with its default profile, as root
-and as a user who owns nothing, where it must be held; and under *bwrap* (`--ro-bind / / --dev /dev
---proc /proc --unshare-all --die-with-parent`, the workspace writable), for comparison.
+What was tried, and what came of it. Each attack is run three times: as a *control*, where the lock
+is absent and it must work (else the case proves nothing); under *hutch* with its default profile,
+as root and as a user who owns nothing, where it must be held; and under *bwrap* (`--ro-bind / /
+--dev /dev --proc /proc --unshare-all --die-with-parent`, the workspace writable), for comparison.
 
-The numbers are those of the catalogue in groups: A set-up and paths, B root file system, C supervisor
-and lifetime, D syscall filter, E kernel surface, F services and secrets of the host, G load, H network,
-I shells. `root only`: the control works for root only. `—`: not played there.
+The groups: A set-up and paths, B root file system, C supervisor and lifetime, D syscall filter,
+E kernel surface, F services and secrets of the host, G load, H network, I shells. "Root only": the
+attack needs root outside a sandbox, so that only root's control shows it. "—": not played there.
+bwrap is a tool to build sandboxes with; with other options, and a filter of one's own, it can hold
+more than in this column.
 
-The table is written by `python3 tests/escape/runner --write-table docs/security/attacks.md`; the tests
-themselves run with `meson test --suite escape`.
+The table is written by `python3 tests/escape/runner --hutch build/hutch --attack
+build/tests/escape/attack --write-table docs/security/attacks.md`, as root; the tests themselves run
+with `meson test --suite escape`.
 """
 
 
@@ -82,9 +88,9 @@ def tap_line(number, row):
 
 
 def table(rows):
-    print(f"# {'case':6} {'control':10} {'hutch':8} {'bwrap':8} attack")
+    print(f"# {'case':22} {'control':10} {'hutch':8} {'bwrap':8} attack")
     for row in rows:
-        print(f"# {row.case.id:6} {row.control or '-':10} {row.hutch or row.status:8} "
+        print(f"# {row.case.id:22} {row.control or '-':10} {row.hutch or row.status:8} "
               f"{row.bwrap or '-':8} {row.case.attacks}")
 
 
@@ -116,7 +122,8 @@ def control_cell(one, two):
     words = [row["control"] for row in (one, two) if row and row["control"]]
     if "works" in words:
         return "works" if words.count("works") == len(words) else "works (root only)"
-    return {"absent": "not in this kernel", "none": "none"}.get(words[0], words[0]) if words else "—"
+    word = words[0] if words else "—"
+    return "not in this kernel" if word == "absent" else word
 
 
 def write_table(path, root, user):
@@ -124,7 +131,8 @@ def write_table(path, root, user):
     rows = root or user
     by_id = [{row["id"]: row for row in data or []} for data in (root, user)]
     text = HEADER
-    text += "\n| case | attack | control | hutch, root | hutch, user | bwrap |\n|---|---|---|---|---|---|\n"
+    text += "\n| case | attack | control | hutch, root | hutch, user | bwrap |\n"
+    text += "|---|---|---|---|---|---|\n"
     for row in rows:
         one, two = (data.get(row["id"]) for data in by_id)
         other = [data["bwrap"] for data in (one, two) if data and data["bwrap"]]
@@ -137,7 +145,7 @@ def write_table(path, root, user):
 
 
 def results_as_user(args):
-    """The same suite as a uid that owns nothing, through tests/as-user; None when that is not here."""
+    """The same suite as a uid that owns nothing, by tests/as-user; None when that is not here."""
     wrapper = Path(__file__).resolve().parent.parent.parent / "as-user"
     if os.geteuid() != 0 or not wrapper.exists():
         return None
@@ -161,7 +169,8 @@ def arguments():
     parser.add_argument("--json", action="store_true", help="print the results as JSON instead")
     parser.add_argument("--list", action="store_true", help="print the cases and run nothing")
     parser.add_argument("--write-table", metavar="FILE", help="write the kept table")
-    parser.add_argument("cases", nargs="*", metavar="CASE", help="only these, by number or its start")
+    parser.add_argument("cases", nargs="*", metavar="CASE",
+                        help="only these, by number or its start")
     args = parser.parse_args()
     if not args.list and not (args.hutch and args.attack):
         parser.error("needs --hutch and --attack")
@@ -197,7 +206,7 @@ def main():
     args = arguments()
     if args.list:
         for case in chosen(args):
-            print(f"{case.id:6} {case.attacks}")
+            print(f"{case.id:22} {case.attacks}")
         return 0
     begin = time.monotonic()
     rows, rest = run_all(args, not args.json)

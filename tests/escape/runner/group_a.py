@@ -40,7 +40,7 @@ def make_in_oldroot(stage):
 def bwrap_root(stage, verb):
     """The workspace as root, with bwrap."""
     return [stage.tools.bwrap, "--bind", stage.work, "/", "--ro-bind", "/usr", "/usr", "--proc",
-            "/proc", "--dev", "/dev", "--tmpfs", "/" + stage.vars["link"] + "/made", "/attack", *verb]
+            "/proc", "--dev", "/dev", "--tmpfs", f"/{stage.vars['link']}/made", "/attack", *verb]
 
 
 def run_in_root(stage):
@@ -127,22 +127,16 @@ def git_without_hooks(stage):
     stage.never("work/.git/hooks")
 
 
-def nothing_there(name):
-    return lambda stage: stage.never("work/" + name) and None
-
-
 def protected_file(stage):
     stage.canary("work/.git/config", "[core]\n")
     (stage.work / ".git/hooks").mkdir()
 
 
 def absent_cases():
-    rows = [("a", "mkdir", ".git/hooks"), ("b", "rename", ".git/hooks"), ("c", "symlink", ".git/hooks"),
-            ("d", "link", ".git/hooks"), ("e", "fifo", ".git/hooks"), ("f", "socket", ".git/hooks"),
-            ("g", "tmpfile", ".git/hooks"), ("h", "open", ".git/hooks")]
-    return [Case(f"A6{letter}", f"bring a protected path into being: {how}", ["make", how, path],
-                 setup=git_without_hooks, flags=GIT)
-            for letter, how, path in rows]
+    ways = ("mkdir", "rename", "symlink", "link", "fifo", "socket", "tmpfile", "open")
+    return [Case(f"A6{letter}", f"bring a protected path into being: {how}",
+                 ["make", how, ".git/hooks"], setup=git_without_hooks, flags=GIT)
+            for letter, how in zip("abcdefgh", ways)]
 
 
 GIT = ["--protect", "{work}/.git/hooks"]
@@ -244,8 +238,8 @@ def open_odd(stage):
         except subprocess.TimeoutExpired:
             return ESCAPED, "opening it hangs"
         return HELD, "it can be opened"
-    flags = ["--protect", "{work}/.git/hooks", "--hide", "{work}/.env", "--protect", "{work}/.bashrc",
-             "--hide", "{work}/new\nline"]
+    flags = [*GIT, "--hide", "{work}/.env", "--protect", "{work}/.bashrc", "--hide",
+             "{work}/new\nline"]
     return stage.run(stage.wrap(["exit-with", "0"], flags))
 
 
@@ -272,7 +266,8 @@ def mount_below(stage):
 def run_below(stage):
     verb = ["write-file", f"{stage.out}/sub/inner"]
     if stage.who == "control":
-        return stage.run([stage.attack, "with-tmpfs", stage.out / "sub", "ro-bind", stage.out, *verb])
+        return stage.run([stage.attack, "with-tmpfs", stage.out / "sub", "ro-bind", stage.out,
+                          *verb])
     return stage.run([stage.attack, "with-tmpfs", stage.out / "sub",
                       *stage.wrap(verb, ["--read", "{out}"])])
 
@@ -328,10 +323,12 @@ def planted_suid(stage):
     path.chmod(0o4755)
 
 
+SUID_WAYS = ("chmod", "fchmod", "fchmodat2", "creat", "mknod", "tmpfile")
+
 CASES = [
     # Only inside a tool that keeps the old root there does this link lead anywhere.
-    Case("A1a", "mount point below a link to /oldroot", setup=planted(".cache", "/oldroot{dir}/victim"),
-         control=make_in_oldroot, play=run_in_root, refusal=True),
+    Case("A1a", "mount point below a link to /oldroot", refusal=True, play=run_in_root,
+         setup=planted(".cache", "/oldroot{dir}/victim"), control=make_in_oldroot),
     in_root("A1b", "mount point below a link with ..", ".cache", "../victim"),
     in_root("A1c", "mount point below an absolute link", "etc", "{dir}/victim"),
     in_root("A1d", "mount point below a link through /proc", "usr", "/proc/self/root{dir}/victim"),
@@ -347,10 +344,10 @@ CASES = [
     Case("A5b", "working directory above a leaked descriptor", setup=leaked_directory,
          play=run_leaked("/../.."), bwrap=False),
     *absent_cases(),
-    Case("A6i", "protected path: its parent moved away and made anew", ["move-parent", ".git", "hooks"],
-         setup=git_without_hooks, flags=GIT),
-    Case("A6j", "protected path: its parent built elsewhere and moved in", ["move-in", ".git", "hooks"],
-         setup=nothing_there(".git/hooks"), flags=GIT),
+    Case("A6i", "protected path: its parent moved away and made anew",
+         ["move-parent", ".git", "hooks"], setup=git_without_hooks, flags=GIT),
+    Case("A6j", "protected path: its parent built elsewhere and moved in",
+         ["move-in", ".git", "hooks"], setup=no_git, flags=GIT),
     Case("A6k", "protected path: made through a linked parent", ["via-link", ".git", "hooks"],
          setup=git_without_hooks, flags=GIT),
     Case("A6l", "protected path: settings of an agent", ["make", "open", ".agent/settings.json"],
@@ -377,15 +374,15 @@ CASES = [
     Case("A10a", "read-only tree with a writable mount inside", setup=mount_below, play=run_below),
     Case("A10b", "a mount that appears on the host later", setup=mount_below, play=run_late),
     Case("A11a", "a command that looks like options", play=run_injected, bwrap=False),
-    Case("A11b", "a workspace that looks like an option", setup=odd_workspace, play=run_odd_workspace,
-         bwrap=False),
+    Case("A11b", "a workspace that looks like an option", setup=odd_workspace,
+         play=run_odd_workspace, bwrap=False),
     Case("A11c", "a NUL in a granted path", play=run_nul, bwrap=False),
-    Case("A12a", "run a planted set-uid file", ["run-other", "./suid"], setup=planted_suid, root=True,
-         user_control=True),
+    Case("A12a", "run a planted set-uid file", ["run-other", "./suid"], setup=planted_suid,
+         root=True, user_control=True),
     Case("A12b", "run a set-uid program of the host", ["secure-exec", "/usr/bin/su"],
          user_control=True),
     *[Case(f"A12{letter}", f"leave a set-uid file behind: {how}", ["suid", how, "made"],
            setup=lambda stage: stage.plain("work/made") and None)
-      for letter, how in zip("cdefg", ("chmod", "fchmod", "fchmodat2", "creat", "mknod"))],
-    Case("A12h", "give a file a capability", ["file-capability", "made"], control=own_ns),
+      for letter, how in zip("cdefgh", SUID_WAYS)],
+    Case("A12i", "give a file a capability", ["file-capability", "made"], control=own_ns),
 ]

@@ -4,7 +4,7 @@ import os
 import stat
 
 from case import Case, after, own_ns
-from stage import ESCAPED, HELD, backwards
+from stage import ESCAPED, backwards
 
 SECRET_FILES = ["kcore", "kmsg", "keys", "timer_list", "sched_debug", "latency_stats",
                 "kallsyms", "interrupts", "scsi/scsi", "acpi/wakeup", "asound/cards"]
@@ -53,7 +53,8 @@ def run_fill(stage):
     """64 MiB into the private /tmp, which is memory: the disk of the host must not notice."""
     if stage.who == "control":
         code, text = stage.run([stage.attack, "fill", stage.out, "64"])
-        return (ESCAPED, text) if os.path.getsize(stage.out / "filled") >= 64 << 20 else (code, text)
+        filled = os.path.getsize(stage.out / "filled") >= 64 << 20
+        return (ESCAPED if filled else code), text
     before = os.listdir("/tmp")
     code, text = stage.run(stage.wrap(["fill", "/tmp", "64"]))
     return (ESCAPED, "it is on the host") if "filled" in set(os.listdir("/tmp")) - set(before) \

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """C: process 1, the supervisor, lifetime, results, the terminal."""
 import hashlib
-import json
 import os
 import pty
 import random
@@ -12,8 +11,8 @@ import socket
 import subprocess
 import time
 
-from case import Case, after, outside
-from stage import DONE, ESCAPED, HELD, REFUSED, Outcome, eventually, marked
+from case import Case, after
+from stage import DONE, ESCAPED, HELD, eventually, marked
 
 WORD = "hutch-escape-secret"
 
@@ -114,10 +113,9 @@ def run_with_file(name, flags):
 
 def no_survivors(stage):
     def check():
-        if stage.who == "control":
-            left = marked(stage.mark)
-        else:
-            left = [] if eventually(lambda: not marked(stage.mark)) else marked(stage.mark)
+        # In the control, until there is one: it may be about to fork. Else, until there is none.
+        eventually(lambda: bool(marked(stage.mark)) == (stage.who == "control"))
+        left = marked(stage.mark)
         return f"{len(left)} processes outlived it" if left else None
     stage.checks.append(check)
 
@@ -155,7 +153,8 @@ def run_timeout(stage):
     verb = ["outlast", stage.mark]
     if stage.who == "control":
         # timeout(1) sends a signal that can be ignored, and ends with the first process.
-        return stage.run(["timeout", "0.2", "sh", "-c", f"{stage.attack} {' '.join(verb)} & exit 0"])
+        script = f"{stage.attack} {' '.join(verb)} & exit 0"
+        return stage.run(["timeout", "0.2", "sh", "-c", script])
     begin = time.monotonic()
     argv = stage.wrap(verb, ["--timeout", "200ms"]) if stage.who == "hutch" else \
         ["timeout", "0.2", *stage.wrap(verb)]
@@ -177,15 +176,17 @@ def run_kill_all(stage):
     return (HELD, text) if code == 42 else (ESCAPED, f"the result is {code}, not 42")
 
 
+STATUSES = (0, 1, 2, 77, 124, 125, 126, 127, 128, 137, 139, 255)
+SIGNALS = (1, 2, 3, 6, 9, 11, 13, 14, 15, 24, 31, 34, 64)
+
+
 def run_statuses(stage):
     """The command's own 124, 125, 137 and signals are not those of the supervisor."""
     if stage.who == "control":
         code, _ = stage.run(["timeout", "5", stage.attack, "exit-with", "124"])
         return (ESCAPED, "124 is a timeout or is not") if code == 124 else (HELD, str(code))
-    wanted = [(["exit-with", str(n)], "exited", n) for n in (0, 1, 2, 77, 124, 125, 126, 127, 128, 137,
-                                                            139, 255)]
-    wanted += [(["die-by", str(n)], "signaled", None) for n in (1, 2, 3, 6, 9, 11, 13, 14, 15, 24, 31,
-                                                                34, 64)]
+    wanted = [(["exit-with", str(n)], "exited", n) for n in STATUSES]
+    wanted += [(["die-by", str(n)], "signaled", None) for n in SIGNALS]
     for verb, reason, code in wanted:
         stage.run(stage.wrap(verb))
         if stage.result["reason"] != reason or stage.result["exit_code"] != code:
@@ -305,7 +306,8 @@ def run_captured(stage):
 
 CASES = [
     on_process("C24a", "the caller's environment in process 1", ["proc-text", "environ", WORD]),
-    on_process("C24b", "the policy in the arguments of process 1", ["proc-text", "cmdline", "{mark}"]),
+    on_process("C24b", "the policy in the arguments of process 1",
+               ["proc-text", "cmdline", "{mark}"]),
     on_process("C24c", "memory layout of process 1", ["proc-bytes", "maps"]),
     on_process("C24d", "auxiliary vector of process 1", ["proc-bytes", "auxv"]),
     on_process("C25a", "memory of process 1", ["open-memory"]),

@@ -3,15 +3,15 @@
 import os
 import resource
 import secrets
-import shutil
 import socket
 import subprocess
 import time
 
-from case import Case, after, outside
-from stage import DONE, ESCAPED, HELD, REFUSED, backwards, eventually, marked
+from case import Case, after
+from stage import ESCAPED, HELD, REFUSED, backwards, eventually, marked
 
-KINDS = {"stream": socket.SOCK_STREAM, "dgram": socket.SOCK_DGRAM, "seqpacket": socket.SOCK_SEQPACKET}
+KINDS = {"stream": socket.SOCK_STREAM, "dgram": socket.SOCK_DGRAM,
+         "seqpacket": socket.SOCK_SEQPACKET}
 
 
 # ---- F53 and F54: sockets
@@ -95,8 +95,8 @@ def run_key(stage):
 # ---- F58: environment and files
 
 TOKENS = ["AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "OPENAI_API_KEY", "SSH_AUTH_SOCK",
-          "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "LD_PRELOAD", "LD_LIBRARY_PATH", "BASH_ENV",
-          "PYTHONPATH", "NODE_OPTIONS", "GIT_ASKPASS"]
+          "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "LD_PRELOAD", "LD_LIBRARY_PATH",
+          "BASH_ENV", "PYTHONPATH", "NODE_OPTIONS", "GIT_ASKPASS"]
 ALLOWED = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_*", "TZ", "TERM",
            "COLORTERM", "NO_COLOR", "PWD", "TMPDIR", "HUTCH"]
 
@@ -113,7 +113,8 @@ HOME_SECRETS = [".ssh/id_ed25519", ".gnupg/private-keys-v1.d/k", ".aws/credentia
                 ".docker/config.json", ".netrc", ".npmrc", ".pypirc", ".git-credentials",
                 ".config/gh/hosts.yml", ".config/gcloud/credentials.db", ".cargo/credentials.toml",
                 ".local/share/keyrings/login.keyring", ".mozilla/firefox/p/logins.json",
-                ".config/google-chrome/Default/Cookies", ".password-store/x.gpg", ".azure/token.json"]
+                ".config/google-chrome/Default/Cookies", ".password-store/x.gpg",
+                ".azure/token.json"]
 HISTORY = [".bash_history", ".zsh_history", ".python_history", ".node_repl_history"]
 WORKSPACE_SECRETS = [".env"]
 
@@ -154,8 +155,8 @@ def editor_settings(stage):
 
 def survivors(stage):
     def check():
-        left = marked(stage.mark) if stage.who == "control" else \
-            [] if eventually(lambda: not marked(stage.mark)) else marked(stage.mark)
+        eventually(lambda: bool(marked(stage.mark)) == (stage.who == "control"))
+        left = marked(stage.mark)
         return f"{len(left)} processes outlived it" if left else None
     stage.checks.append(check)
 
@@ -207,7 +208,8 @@ def run_input(stage):
 def run_spin(stage):
     verb = ["spin", "4", stage.mark]
     if stage.who == "control":
-        return stage.run(["timeout", "0.2", "sh", "-c", f"{stage.attack} {' '.join(verb)} & exit 0"])
+        script = f"{stage.attack} {' '.join(verb)} & exit 0"
+        return stage.run(["timeout", "0.2", "sh", "-c", script])
     stage.run(stage.wrap(verb, ["--timeout", "300ms"]))
     reason = stage.result["reason"]
     return (HELD, "ended by the time limit") if reason == "timeout" else (1, reason)
@@ -218,9 +220,8 @@ def refused(flags, control_flags=()):
     def play(stage):
         ran = stage.never("work/said")
         flags_now = control_flags if stage.who == "control" else flags
-        argv = [stage.tools.hutch, "run", "-w", str(stage.work), *flags_now, "--", str(stage.attack),
-                "write-file", str(ran)]
-        code, text = stage.run(argv)
+        code, text = stage.run([stage.tools.hutch, "run", "-w", stage.work, *flags_now, "--",
+                                stage.attack, "write-file", ran])
         if stage.who == "control":
             return code, text
         return (HELD, text) if code == REFUSED else (ESCAPED, f"status {code}: {text}")
@@ -238,13 +239,9 @@ def tcp_service(address, kind=socket.SOCK_STREAM):
 FAR = ["1.1.1.1", "8.8.8.8", "169.254.169.254", "10.0.2.2", "192.168.0.1", "172.17.0.1"]
 
 
-def shell_is_absent(stage):
-    code, text = stage.run([stage.tools.hutch, "shell"])
-    return code, text
-
-
 CASES = [
-    Case("F53a", "connect to a socket of the host", ["unix-connect", "{sock}"], setup=listening("out")),
+    Case("F53a", "connect to a socket of the host", ["unix-connect", "{sock}"],
+         setup=listening("out")),
     Case("F53b", "connect to a socket in the workspace", ["unix-connect", "{sock}"],
          setup=listening("work")),
     Case("F53c", "connect to a socket in a read-only grant", ["unix-connect", "{sock}"],
@@ -295,8 +292,8 @@ CASES = [
     *[Case(f"F58{letter}", f"shell start-up file {name} where the workspace is the home directory",
            ["change", name], setup=home_workspace, bwrap=False)
       for letter, name in zip("ijkl", STARTUP)],
-    Case("F58m", "settings of an editor", ["change", ".vscode/settings.json"], setup=editor_settings,
-         bwrap=False),
+    Case("F58m", "settings of an editor", ["change", ".vscode/settings.json"],
+         setup=editor_settings, bwrap=False),
     Case("F58n", "tasks of an editor", ["change", ".vscode/tasks.json"], setup=editor_settings,
          bwrap=False),
     Case("G59a", "300 processes that stay", setup=survivors,

@@ -53,9 +53,9 @@ static void every_reason_has_a_word(void **state)
     assert_string_equal(hutch_version(), HUTCH_VERSION);
 }
 
-static const struct hutch_fact facts[] = {
-    {"backend", "native"},   {"pidns", "true"}, {"netns", "false"},
-    {"seccomp", "default"}, {"landlock", "6"}, {NULL, NULL}};
+static const struct hutch_fact facts[] = {{"backend", "native"}, {"pidns", "true"},
+                                          {"netns", "false"},    {"seccomp", "default"},
+                                          {"landlock", "6"},     {NULL, NULL}};
 static const struct hutch_step steps[] = {{"clone", 0.5}, {"mounts", 0.0625}, {NULL, 0}};
 
 static const struct hutch_result sample = {
@@ -106,7 +106,7 @@ static void assert_keys(const json_t *object, const char *keys)
 }
 
 #define KEYS_OF_EVERY_RESULT                                                                       \
-    "exit_code signal success reason timed_out truncated duration_ms usage violations enforced "    \
+    "exit_code signal success reason timed_out truncated duration_ms usage violations enforced "   \
     "setup_ms sandbox run"
 
 static void keys_of_a_result(void **state)
@@ -125,8 +125,9 @@ static void keys_of_a_result(void **state)
         "exit_code", 0, "signal", "success", 1, "reason", "exited", "timed_out", 0, "truncated", 0,
         "duration_ms", 12.5, "stdout", "hello\n", "stderr", "", "sandbox", "k3f9", "run", 1,
         "usage", "cpu_ms", 8.1, "user_ms", 5.0, "system_ms", 3.1, "peak_memory_bytes", 8388608,
-        "stdout_bytes", 6, "stderr_bytes", 0, "violations", "enforced", "backend", "native", "pidns",
-        1, "netns", 0, "seccomp", "default", "landlock", 6, "setup_ms", "total", 1.4, "clone", 0.5, "mounts", 0.063);
+        "stdout_bytes", 6, "stderr_bytes", 0, "violations", "enforced", "backend", "native",
+        "pidns", 1, "netns", 0, "seccomp", "default", "landlock", 6, "setup_ms", "total", 1.4,
+        "clone", 0.5, "mounts", 0.063);
     assert_non_null(want);
     if (!json_equal(object, want)) {
         str_auto char *got = json_dumps(object, JSON_SORT_KEYS);
@@ -141,10 +142,18 @@ static void facts_have_types(void **state)
     static const struct {
         const char *value, *json;
     } cases[] = {
-        {"true", "true"},      {"false", "false"},     {"0", "0"},
-        {"6", "6"},            {"12", "12"},           {"", "\"\""},
-        {"-1", "\"-1\""},      {"6.0", "\"6.0\""},     {"6 ", "\"6 \""},
-        {"True", "\"True\""},  {"x6", "\"x6\""},       {"native", "\"native\""},
+        {"true", "true"},
+        {"false", "false"},
+        {"0", "0"},
+        {"6", "6"},
+        {"12", "12"},
+        {"", "\"\""},
+        {"-1", "\"-1\""},
+        {"6.0", "\"6.0\""},
+        {"6 ", "\"6 \""},
+        {"True", "\"True\""},
+        {"x6", "\"x6\""},
+        {"native", "\"native\""},
         {"/f.json", "\"/f.json\""},
     };
 

@@ -169,6 +169,35 @@ static void formats_are_short_and_exact(void **state)
     assert_string_equal(num_format_cpus(NUM_NO_LIMIT, out), "unlimited");
 }
 
+static void digits_are_put(void **state)
+{
+    static const struct {
+        uint64_t value;
+        unsigned base;
+        const char *want;
+    } cases[] = {
+        {0, 10, "0"},
+        {7, 10, "7"},
+        {10, 10, "10"},
+        {1048576, 10, "1048576"},
+        {UINT64_MAX, 10, "18446744073709551615"},
+        {0, 8, "0"},
+        {0755, 8, "755"},
+        {5, 2, "101"},
+        {UINT64_MAX, 2, "1111111111111111111111111111111111111111111111111111111111111111"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        char out[72];
+
+        memset(out, '#', sizeof(out));
+        char *end = num_put(out, cases[i].value, cases[i].base);
+        assert_int_equal(end - out, strlen(cases[i].want));
+        assert_memory_equal(out, cases[i].want, strlen(cases[i].want));
+        assert_int_equal(*end, '#'); /* no end is put */
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -177,6 +206,7 @@ int main(void)
         cmocka_unit_test(counts),
         cmocka_unit_test(cpus),
         cmocka_unit_test(formats_are_short_and_exact),
+        cmocka_unit_test(digits_are_put),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,8 +16,9 @@
 
 static int setup(void **state)
 {
-    static const char *const tree[] = {"home/",           "ws/", "ws/a/", "ws/a/b", "repo/",
-                                       "ws/loop -> loop", "ws/to-a -> a", "ws/gone -> none", NULL};
+    static const char *const tree[] = {
+        "home/",           "ws/",          "ws/a/",           "ws/a/b", "repo/",
+        "ws/loop -> loop", "ws/to-a -> a", "ws/gone -> none", NULL};
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     fd_auto int sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
@@ -66,8 +67,10 @@ static void failures_leave_nothing_open(void **state)
         {"{\"syscalls\":\"@/ws/a/b\"}", HUTCH_EPOLICY},
         {"{\"network\":{\"unix\":[\"@/sock\",\"@/none\"]}}", HUTCH_EPOLICY},
         {"{\"network\":{\"unix\":[\"@/sock\",\"@/ws/a/b\"]}}", HUTCH_EPOLICY},
-        {"{\"network\":{\"unix\":[\"@/sock\"]},\"filesystem\":{\"read\":[\"@/none\"]}}", HUTCH_EPOLICY},
-        {"{\"filesystem\":{\"protect\":[\"@/ws/a/b\",\"@/ws/to-a/b\",\"@/ws/loop\"]}}", HUTCH_ESYSTEM},
+        {"{\"network\":{\"unix\":[\"@/sock\"]},\"filesystem\":{\"read\":[\"@/none\"]}}",
+         HUTCH_EPOLICY},
+        {"{\"filesystem\":{\"protect\":[\"@/ws/a/b\",\"@/ws/to-a/b\",\"@/ws/loop\"]}}",
+         HUTCH_ESYSTEM},
         {"{\"filesystem\":{\"protect\":[\"@/ws/gone\",\"@/ws/none/../x\"]}}", HUTCH_EPOLICY},
         {"{\"filesystem\":{\"protect\":[\"@/ws/a/**\",\"@/ws\"]}}", HUTCH_EPOLICY},
         {"{\"filesystem\":{\"hide\":[\"@/ws/a/b\",\"@/ws\"]}}", HUTCH_EPOLICY},

@@ -316,7 +316,10 @@ static void steps_are_made_where_they_are_needed(void **state)
             {bind_dir("/", WHY_LAYOUT, false),
              {.kind = MOUNT_EMPTY, .target = "/a", .directory = true},
              {.kind = MOUNT_EMPTY, .target = "/run", .directory = true},
-             {.kind = MOUNT_BIND, .why = WHY_READ, .target = "/run/x/sock", .source = "/run/x/sock"}},
+             {.kind = MOUNT_BIND,
+              .why = WHY_READ,
+              .target = "/run/x/sock",
+              .source = "/run/x/sock"}},
             "bind / layout\n"
             "empty /a layout\n"
             "tmpfs /run layout\n"
@@ -466,13 +469,13 @@ static void who_needs_an_id_map(void **state)
         mode_t mode;
         bool writable, want;
     } cases[] = {
-        {S_IFDIR | 0755, false, false}, {S_IFDIR | 0755, true, true},
-        {S_IFDIR | 0705, false, false}, {S_IFDIR | 0700, false, true},
-        {S_IFDIR | 0750, false, true},  {S_IFDIR | 0751, false, true},
-        {S_IFDIR | 0754, false, true},  {S_IFDIR | 0700, true, true},
-        {S_IFDIR | 01777, true, true},  {S_IFREG | 0644, false, false},
-        {S_IFREG | 0640, false, true},  {S_IFREG | 0711, false, true},
-        {S_IFREG | 0600, false, true},  {S_IFREG | 0644, true, true},
+        {S_IFDIR | 0755, false, false},  {S_IFDIR | 0755, true, true},
+        {S_IFDIR | 0705, false, false},  {S_IFDIR | 0700, false, true},
+        {S_IFDIR | 0750, false, true},   {S_IFDIR | 0751, false, true},
+        {S_IFDIR | 0754, false, true},   {S_IFDIR | 0700, true, true},
+        {S_IFDIR | 01777, true, true},   {S_IFREG | 0644, false, false},
+        {S_IFREG | 0640, false, true},   {S_IFREG | 0711, false, true},
+        {S_IFREG | 0600, false, true},   {S_IFREG | 0644, true, true},
         {S_IFSOCK | 0666, false, false}, {S_IFSOCK | 0660, false, true},
         {S_IFLNK | 0777, true, true},
     };

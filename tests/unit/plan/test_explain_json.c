@@ -94,9 +94,9 @@ static void the_locks_are_listed(void **state)
 
 static void keys(void **state)
 {
-    static const char *const known[] = {"argv",     "cwd",     "tty",        "isolation",
-                                        "identity", "network", "layout",     "workspace",
-                                        "limits",   "locks",   "mounts",     "environment"};
+    static const char *const known[] = {"argv",     "cwd",     "tty",    "isolation",
+                                        "identity", "network", "layout", "workspace",
+                                        "limits",   "locks",   "mounts", "environment"};
     plan_auto struct plan *plan = NULL;
     struct plan_command command;
 

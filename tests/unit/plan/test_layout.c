@@ -82,9 +82,8 @@ static int build(const char *const *flags, bool privileged, struct plan **ret,
  */
 static const char *common_steps(const struct plan *plan)
 {
-    static const char *const differ[] = {" /bin ",   " /sbin ",  " /lib",   " /usr ",
-                                         " /etc/al", " /etc/ja", " /etc/l", " /etc/os",
-                                         " masked",  " /run "};
+    static const char *const differ[] = {" /bin ",   " /sbin ", " /lib",    " /usr ",  " /etc/al",
+                                         " /etc/ja", " /etc/l", " /etc/os", " masked", " /run "};
     static char out[SCRATCH_TEXT];
     char all[SCRATCH_TEXT];
     size_t len = 0;
@@ -177,25 +176,25 @@ static const struct plan_mount *step_at(const struct plan *plan, enum mount_kind
 static void what_tells_about_the_host_is_masked(void **state)
 {
     static const char *const proc[] = {
-        "/proc/acpi",          "/proc/asound",      "/proc/interrupts", "/proc/kcore",
-        "/proc/keys",          "/proc/latency_stats", "/proc/sched_debug", "/proc/scsi",
-        "/proc/timer_list",    "/proc/timer_stats",
+        "/proc/acpi",       "/proc/asound",        "/proc/interrupts",  "/proc/kcore",
+        "/proc/keys",       "/proc/latency_stats", "/proc/sched_debug", "/proc/scsi",
+        "/proc/timer_list", "/proc/timer_stats",
     };
     static const char *const sys[] = {
-        "/sys/devices/virtual/powercap", "/sys/firmware",        "/sys/fs/bpf",
-        "/sys/kernel/debug",             "/sys/kernel/security", "/sys/kernel/tracing",
+        "/sys/devices/virtual/powercap", "/sys/firmware",       "/sys/fs/bpf", "/sys/kernel/debug",
+        "/sys/kernel/security",          "/sys/kernel/tracing",
     };
     static const struct {
         const char *layout, *syscalls;
         bool proc, sys;
     } cases[] = {
-        {"host", "default", true, true},  {"minimal", "default", true, false},
-        {"root", "default", true, false}, {"host", "strict", false, true},
+        {"host", "default", true, true},     {"minimal", "default", true, false},
+        {"root", "default", true, false},    {"host", "strict", false, true},
         {"minimal", "strict", false, false},
     };
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        const char *const flags[] = {"--layout", cases[i].layout,     "-w", "@/ws",
+        const char *const flags[] = {"--layout",   cases[i].layout,   "-w", "@/ws",
                                      "--syscalls", cases[i].syscalls, NULL};
         struct hutch_error err = {0};
         plan_auto struct plan *plan = NULL;

@@ -457,8 +457,8 @@ static void documents_speak_of_the_workspace(void **state)
         {"{\"filesystem\":{\"protect\":[\".git/hooks\",\".git/config\"]}}", WS,
          "@/ws .git/hooks\n@/ws .git/config\n", 0},
         {"{\"filesystem\":{\"protect\":[\"file/hooks\"]}}", WS "bind @/ws/file protect\n", NULL, 0},
-        {"{\"filesystem\":{\"protect\":[\"gone\"]}}", WS "bind+ @/ws/gone pinned\n",
-         "@/ws none\n", 0},
+        {"{\"filesystem\":{\"protect\":[\"gone\"]}}", WS "bind+ @/ws/gone pinned\n", "@/ws none\n",
+         0},
         {"{\"filesystem\":{\"protect\":[\"loop\"]}}", "cannot look at 'loop'", NULL, HUTCH_ESYSTEM},
         {"{\"filesystem\":{\"read\":[\"none\"]}}", "does not exist", NULL, HUTCH_EPOLICY},
         /* a workspace in memory has nothing to hide or protect, and nothing to grant from */
@@ -513,7 +513,8 @@ static void every_place_of_a_missing_path_is_meant(void **state)
          "bind+ /workspace workspace\nbind+ /workspace/a pinned\nbind+ /workspace/gone pinned\n",
          "",
          "/workspace none\n/workspace/a x\n"},
-        {{"--layout", "minimal", "--write", "@/ws", "--protect", "@/ws/gone", "--protect", "@/ws/a/x"},
+        {{"--layout", "minimal", "--write", "@/ws", "--protect", "@/ws/gone", "--protect",
+          "@/ws/a/x"},
          "bind+ /workspace workspace\nbind+ /workspace/a pinned\nbind+ /workspace/gone pinned\n",
          "bind+ @/ws write\nbind+ @/ws/a pinned\nbind+ @/ws/gone pinned\n",
          "/workspace none\n@/ws none\n/workspace/a x\n@/ws/a x\n"},
@@ -538,9 +539,9 @@ static void every_place_of_a_missing_path_is_meant(void **state)
 /* Where the workspace is the root itself. */
 static void missing_paths_of_a_root(void **state)
 {
-    static const char *const flags[] = {"--layout",  "root",      "--protect", "@/ws/none",
-                                        "--protect", "@/ws/a/x/y", "--protect", "@/ws/gone",
-                                        NULL};
+    static const char *const flags[] = {"--layout",  "root",      "--protect",
+                                        "@/ws/none", "--protect", "@/ws/a/x/y",
+                                        "--protect", "@/ws/gone", NULL};
     struct hutch_error err = {0};
     plan_auto struct plan *plan = NULL;
 

@@ -104,12 +104,40 @@ static void a_vfork_call_shares_memory_and_ends_first(void **state)
     munmap(stack, STACK);
 }
 
+static int close_and_exit(void *arg)
+{
+    int *shared = arg;
+
+    close(shared[0]);
+    shared[1] = 1;
+    _exit(6);
+}
+
+/* Memory and descriptors are the parent's own, and it goes on beside the child. */
+static void a_share_call_shares_descriptors(void **state)
+{
+    enum { STACK = 64 << 10 };
+    int status = 0;
+    int shared[2] = {dup(0), 0};
+    void *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    assert_true(stack != MAP_FAILED && shared[0] >= 0);
+    int pid = sys_share_call(close_and_exit, shared, stack, STACK);
+    assert_true(pid > 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 6);
+    assert_int_equal(shared[1], 1);
+    assert_int_equal(fcntl(shared[0], F_GETFD), -1);
+    munmap(stack, STACK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_child_is_in_new_namespaces),
         cmocka_unit_test(an_ordinary_child),
         cmocka_unit_test(a_vfork_call_shares_memory_and_ends_first),
+        cmocka_unit_test(a_share_call_shares_descriptors),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

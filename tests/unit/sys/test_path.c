@@ -25,6 +25,9 @@ static int setup(void **state)
         "root/up -> ..",
         "root/dir/back -> ../dir",
         "root/dir/leaf -> file",
+        "root/inner -> /dir/file",
+        "root/passwd -> /etc/passwd",
+        "root/loop -> loop",
         NULL,
     };
 
@@ -83,10 +86,96 @@ static void only_what_is_beneath_without_links(void **state)
     assert_int_equal(st.st_mode & 07777, 0600);
 }
 
+/* A root inside which absolute links are absolute, and out of which nothing leads. */
+static void inside_a_root_links_are_followed(void **state)
+{
+    static const struct {
+        const char *path;
+        int flags, want;  /* 0, or -errno */
+        const char *same; /* as this file; NULL: not known */
+    } cases[] = {
+        {"/", O_PATH, 0, "@/root"},
+        {"/dir/file", O_RDONLY, 0, "@/root/dir/file"},
+        {"/link/file", O_RDONLY, 0, "@/root/dir/file"},
+        {"/dir/leaf", O_RDONLY, 0, "@/root/dir/file"},
+        {"/dir/back/leaf", O_RDONLY, 0, "@/root/dir/file"},
+        {"/inner", O_RDONLY, 0, "@/root/dir/file"},
+        {"/inner", O_PATH | O_NOFOLLOW, 0, NULL},
+        {"/../../dir/file", O_RDONLY, 0, "@/root/dir/file"},
+        {"/up/dir/file", O_RDONLY, 0, "@/root/dir/file"},
+        {"/up", O_PATH, 0, "@/root"},
+        {"/..", O_PATH, 0, "@/root"},
+        {"/outside", O_RDONLY, -ENOENT, NULL},
+        {"/../outside", O_RDONLY, -ENOENT, NULL},
+        {"/up/outside", O_RDONLY, -ENOENT, NULL},
+        {"/abs/file", O_RDONLY, -ENOENT, NULL},
+        {"/etc/passwd", O_RDONLY, -ENOENT, NULL},
+        {"/passwd", O_RDONLY, -ENOENT, NULL},
+        {"/loop", O_RDONLY, -ELOOP, NULL},
+        {"/dir/file/x", O_RDONLY, -ENOTDIR, NULL},
+        {"/dir/none", O_RDONLY, -ENOENT, NULL},
+        /* from there, with our own root: as a process in that directory would */
+        {"", O_PATH, 0, "@/root"},
+        {".", O_PATH, 0, "@/root"},
+        {"dir/file", O_RDONLY, 0, "@/root/dir/file"},
+        {"link/file", O_RDONLY, 0, "@/root/dir/file"},
+        {"abs/file", O_RDONLY, 0, "@/root/dir/file"},
+        {"../outside", O_RDONLY, 0, "@/outside"},
+        {"up/outside", O_RDONLY, 0, "@/outside"},
+        {"loop", O_RDONLY, -ELOOP, NULL},
+        {"none", O_RDONLY, -ENOENT, NULL},
+    };
+    fd_auto int root = open(at("@/root"), O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+    assert_true(root >= 0);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        fd_auto int fd = sys_open_inside(root, cases[i].path, (uint64_t)cases[i].flags);
+        struct stat found;
+        struct stat same;
+
+        if (fd == -ENOSYS)
+            SKIP("this kernel has no openat2");
+        if ((fd < 0 ? fd : 0) != cases[i].want)
+            fail_msg("'%s': %d", cases[i].path, fd);
+        if (fd < 0)
+            continue;
+        assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
+        assert_int_equal(fstat(fd, &found), 0);
+        if (cases[i].same && (stat(at(cases[i].same), &same) < 0 || found.st_ino != same.st_ino ||
+                              found.st_dev != same.st_dev))
+            fail_msg("'%s' is not '%s'", cases[i].path, cases[i].same);
+    }
+}
+
+/* Those of /proc lead anywhere, whatever the root is. */
+static void magic_links_are_not_followed(void **state)
+{
+    static const struct {
+        const char *path;
+        int want;
+    } cases[] = {
+        {"/proc/self/status", 0},   {"/proc/self/exe", -ELOOP},     {"/proc/self/root/etc", -ELOOP},
+        {"/proc/self/cwd", -ELOOP}, {"proc/self/root/etc", -ELOOP}, {"proc/self/fd/0", -ELOOP},
+    };
+    fd_auto int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        fd_auto int fd = sys_open_inside(root, cases[i].path, O_PATH);
+
+        if (fd == -ENOSYS)
+            SKIP("this kernel has no openat2");
+        if ((fd < 0 ? fd : 0) != cases[i].want)
+            fail_msg("'%s': %d", cases[i].path, fd);
+    }
+    assert_int_equal(sys_open_inside(1 << 20, "x", O_PATH), -EBADF);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(only_what_is_beneath_without_links, setup, scratch_remove),
+        cmocka_unit_test_setup_teardown(inside_a_root_links_are_followed, setup, scratch_remove),
+        cmocka_unit_test(magic_links_are_not_followed),
     };
 
     umask(022);

@@ -11,10 +11,14 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
 
 #include "../scratch.h"
+#include "sys/clone.h"
 
 /* A child that does this and ends; nothing may be asserted in it. */
 static pid_t child(void (*fn)(void))
@@ -242,6 +246,212 @@ static void signals_are_reset(void **state)
     assert_int_equal(status_of(reset_signals), 0);
 }
 
+/* A child that waits, and that this test may look into. */
+struct looked_at {
+    pid_t pid;
+    int pidfd;
+};
+
+static void look_at(struct looked_at *ret)
+{
+    ret->pid = child(sleep_on);
+    ret->pidfd = sys_pidfd_open(ret->pid);
+    assert_true(ret->pidfd >= 0);
+}
+
+static void look_away(struct looked_at *looked_at)
+{
+    struct sys_exit ended;
+
+    assert_int_equal(sys_pidfd_kill(looked_at->pidfd, SIGKILL), 0);
+    assert_int_equal(sys_pidfd_wait(looked_at->pidfd, true, &ended), 0);
+    fd_close(&looked_at->pidfd);
+}
+
+static void descriptors_are_taken(void **state)
+{
+    static const char *const tree[] = {"file", NULL};
+    struct looked_at other;
+    struct stat ours;
+    struct stat theirs;
+
+    scratch_make(tree);
+    int fd = open(at("@/file"), O_RDWR); /* inheritable, and at this number in the child too */
+    assert_true(fd >= 0 && fstat(fd, &ours) == 0);
+    look_at(&other);
+    close(fd);
+    int before = open_fds();
+    fd_auto int taken = sys_pidfd_take(other.pidfd, fd);
+    int none = sys_pidfd_take(other.pidfd, 1 << 20);
+    bool gone = taken >= 0;
+    if (taken >= 0) {
+        assert_int_equal(open_fds(), before + 1);
+        assert_int_equal(fcntl(taken, F_GETFD), FD_CLOEXEC);
+        assert_int_equal(fstat(taken, &theirs), 0);
+        assert_true(ours.st_ino == theirs.st_ino && ours.st_dev == theirs.st_dev);
+        assert_int_equal(write(taken, "x", 1), 1);
+        assert_int_equal(stat(at("@/file"), &ours), 0);
+        assert_int_equal(ours.st_size, 1);
+        assert_int_equal(none, -EBADF);
+    }
+    struct sys_exit ended;
+    assert_int_equal(sys_pidfd_kill(other.pidfd, SIGKILL), 0);
+    assert_int_equal(sys_pidfd_wait(other.pidfd, true, &ended), 0);
+    assert_int_equal(sys_pidfd_take(other.pidfd, fd), taken == -ENOSYS ? -ENOSYS : -ESRCH);
+    fd_close(&other.pidfd);
+    assert_int_equal(sys_pidfd_take(1 << 20, 0), taken == -ENOSYS ? -ENOSYS : -EBADF);
+    if (!gone) {
+        assert_true(taken == -EPERM || taken == -ENOSYS);
+        SKIP("no process may look into another here (%s)", strerror(-taken));
+    }
+}
+
+static void memory_is_read(void **state)
+{
+    static volatile char word[] = "parent";
+    char data[sizeof(word)] = "";
+    struct looked_at other;
+    long page = sysconf(_SC_PAGESIZE);
+    char *pages = mmap(NULL, 2 * (size_t)page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                       -1, 0);
+
+    assert_true(pages != MAP_FAILED);
+    memset(pages, 'p', (size_t)page);
+    assert_int_equal(munmap(pages + page, (size_t)page), 0);
+    look_at(&other);
+    memcpy((char *)word, "change", 6); /* here, not there */
+    int r = sys_memory_read(other.pid, (uint64_t)(uintptr_t)word, data, sizeof(data));
+    if (r < 0) {
+        look_away(&other);
+        assert_true(r == -EPERM || r == -ENOSYS);
+        SKIP("no process may look into another here (%s)", strerror(-r));
+    }
+    assert_int_equal(r, 0);
+    assert_string_equal(data, "parent");
+    /* To the end of what is there, and over it: all or an error. */
+    uint64_t end = (uint64_t)(uintptr_t)(pages + page);
+    assert_int_equal(sys_memory_read(other.pid, end - 4, data, 4), 0);
+    assert_memory_equal(data, "pppp", 4);
+    assert_int_equal(sys_memory_read(other.pid, end - 2, data, 4), -EFAULT);
+    assert_int_equal(sys_memory_read(other.pid, end, data, 1), -EFAULT);
+    assert_int_equal(sys_memory_read(other.pid, 0, data, 1), -EFAULT);
+    assert_int_equal(sys_memory_read(other.pid, UINT64_MAX - 1, data, 1), -EFAULT);
+    assert_int_equal(sys_memory_read(other.pid, 0, data, 0), 0);
+    look_away(&other);
+    assert_int_equal(sys_memory_read(other.pid, end - 4, data, 4), -ESRCH);
+    munmap(pages, (size_t)page);
+}
+
+struct thread {
+    pthread_t handle;
+    int ready[2];
+    int end[2];
+    pid_t tid;
+};
+
+static void *wait_for_end(void *arg)
+{
+    struct thread *thread = arg;
+    char byte;
+
+    thread->tid = (pid_t)syscall(SYS_gettid);
+    if (write(thread->ready[1], "x", 1) != 1 || read(thread->end[0], &byte, 1) < 0)
+        return arg;
+    return NULL;
+}
+
+/* Of a thread that is not the first of its process, too. */
+static void threads_have_a_pidfd(void **state)
+{
+    struct thread thread;
+    char byte;
+
+    assert_int_equal(pipe2(thread.ready, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(thread.end, O_CLOEXEC), 0);
+    assert_int_equal(pthread_create(&thread.handle, NULL, wait_for_end, &thread), 0);
+    assert_int_equal(read(thread.ready[0], &byte, 1), 1);
+    assert_true(thread.tid != getpid());
+
+    fd_auto int first = sys_pidfd_open_thread(getpid());
+    fd_auto int other = sys_pidfd_open_thread(thread.tid);
+    assert_true(first >= 0 && other >= 0);
+    assert_int_equal(fcntl(other, F_GETFD), FD_CLOEXEC);
+    /* It is good for what is asked of it: a descriptor of that process. */
+    int taken = sys_pidfd_take(other, thread.ready[0]);
+    if (taken >= 0) {
+        struct stat a;
+        struct stat b;
+        assert_true(fstat(taken, &a) == 0 && fstat(thread.ready[0], &b) == 0);
+        assert_true(a.st_ino == b.st_ino);
+        close(taken);
+    } else {
+        assert_true(taken == -EPERM || taken == -ENOSYS);
+    }
+    close(thread.end[1]);
+    assert_int_equal(pthread_join(thread.handle, NULL), 0);
+    assert_int_equal(sys_pidfd_open_thread(0x3fffffff), -ESRCH);
+    close(thread.end[0]);
+    close(thread.ready[0]);
+    close(thread.ready[1]);
+}
+
+static void wait_for_one_and_all(void)
+{
+    pid_t quick = fork();
+    if (quick == 0)
+        exit_3();
+    pid_t other = fork();
+    if (other == 0)
+        exit_3();
+    if (sys_wait_for(quick) != quick || sys_wait_for(quick) != -ECHILD)
+        _exit(1);
+    /* The other one is still there to be waited for. */
+    if (waitpid(other, NULL, 0) != other)
+        _exit(2);
+    for (int i = 0; i < 5; i++)
+        if (fork() == 0)
+            exit_3();
+    sys_wait_all();
+    _exit(waitpid(-1, NULL, 0) == -1 && errno == ECHILD ? 0 : 3);
+}
+
+static void children_are_waited_for_by_name(void **state)
+{
+    assert_int_equal(status_of(wait_for_one_and_all), 0);
+}
+
+/* In a child that shares the table of descriptors until it has one of its own. */
+static int close_in_own_table(void *arg)
+{
+    int *fds = arg;
+
+    close(fds[0]); /* for both */
+    int r = sys_unshare_descriptors();
+    if (r < 0 || fcntl(fds[1], F_GETFD) < 0)
+        _exit(1);
+    close(fds[1]); /* for this one */
+    _exit(0);
+}
+
+static void a_table_of_descriptors_of_ones_own(void **state)
+{
+    enum { STACK = 64 << 10 };
+    int fds[2] = {dup(0), dup(0)};
+    int status = -1;
+    void *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    assert_true(stack != MAP_FAILED && fds[0] >= 0 && fds[1] >= 0);
+    int pid = sys_share_call(close_in_own_table, fds, stack, STACK);
+    assert_true(pid > 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    assert_int_equal(fcntl(fds[0], F_GETFD), -1);
+    assert_true(fcntl(fds[1], F_GETFD) >= 0);
+    close(fds[1]);
+    munmap(stack, STACK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -252,6 +462,11 @@ int main(void)
         cmocka_unit_test(arguments_are_wiped),
         cmocka_unit_test(descriptors_are_closed_from_a_number_on),
         cmocka_unit_test(signals_are_reset),
+        cmocka_unit_test_teardown(descriptors_are_taken, scratch_remove),
+        cmocka_unit_test(memory_is_read),
+        cmocka_unit_test(threads_have_a_pidfd),
+        cmocka_unit_test(children_are_waited_for_by_name),
+        cmocka_unit_test(a_table_of_descriptors_of_ones_own),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
