@@ -124,6 +124,22 @@ static const struct rule prctl_rules[] = {
     {{{0}}, ALLOW},
 };
 
+/*
+ * A core limit of exactly 1 is what keeps the kernel from handing a core to a program of the host;
+ * 0 would not. Programs that ask for 0 mean well and are told that it worked.
+ */
+#define CORE 4
+static const struct rule setrlimit_rules[] = {
+    {{LOW(0, CORE)}, FAIL(0)},
+    {{{0}}, ALLOW},
+};
+static const struct rule prlimit_rules[] = {
+    {{LOW(1, CORE), BITS(2, ~0U), BITS(3, ~0U)}, FAIL(EPERM)}, /* the old value could not be told */
+    {{LOW(1, CORE), BITS(2, ~0U)}, FAIL(0)},
+    {{LOW(1, CORE), HIGH_BITS(2)}, FAIL(0)},
+    {{{0}}, ALLOW},
+};
+
 /* A second listener cannot be: the kernel would answer the same. */
 static const struct rule seccomp_rules[] = {
     {{BITS(1, 1U << 3)}, FAIL(EBUSY)}, /* SECCOMP_FILTER_FLAG_NEW_LISTENER */
@@ -159,7 +175,7 @@ const struct rule_group rule_groups[] = {
     /* Allowed to development tools; confined by the pid namespace and by Landlock. */
     {"ptrace process_vm_readv process_vm_writev pidfd_getfd kcmp", .normal = {ALLOW},
      .strict = {NOTIFY}, .hint = DEBUGGING},
-    {"mlock mlock2 mlockall memfd_secret vmsplice mbind set_mempolicy "
+    {"mlock mlock2 mlockall mbind set_mempolicy "
      "set_mempolicy_home_node migrate_pages move_pages sched_setattr name_to_handle_at",
      .normal = {ALLOW}, .strict = {FAIL(EPERM)}},
     {"io_setup io_destroy io_submit io_cancel io_getevents io_pgetevents", .normal = {ALLOW},
@@ -186,6 +202,8 @@ const struct rule_group rule_groups[] = {
     {"ioctl", .normal = {.rules = ioctl_rules}, .hold = HOLD_FLOOR,
      .hint = "a terminal's input, console and line discipline stay as they are: " NEVER},
     {"prctl", .normal = {.rules = prctl_rules}, .hold = HOLD_FLOOR},
+    {"setrlimit", .normal = {.rules = setrlimit_rules}, .hold = HOLD_FLOOR},
+    {"prlimit64", .normal = {.rules = prlimit_rules}, .hold = HOLD_FLOOR},
     {"seccomp", .normal = {.rules = seccomp_rules}, .hold = HOLD_FLOOR},
 
     /* Done on behalf, from descriptors, after a look at where it leads. */

@@ -38,7 +38,7 @@ const char calls_processes[] =
     "getuid geteuid getgid getegid getresuid getresgid getgroups setuid setgid setreuid "
     "setregid setresuid setresgid setfsuid setfsgid setgroups capget capset "
     /* limits and scheduling */
-    "getrlimit setrlimit prlimit64 getrusage getpriority setpriority sched_yield "
+    "getrlimit getrusage getpriority setpriority sched_yield "
     "sched_getaffinity sched_setaffinity sched_getparam sched_setparam sched_getattr "
     "sched_getscheduler sched_get_priority_max sched_get_priority_min sched_rr_get_interval "
     "ioprio_get ioprio_set getcpu "

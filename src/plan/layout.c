@@ -66,9 +66,9 @@ static const char *const etc_network_files[] = {
  * what is for root alone is closed to the sandbox's id anyway.
  */
 static const char *const masked[] = {
-    "/proc/acpi",       "/proc/asound",        "/proc/interrupts",  "/proc/kcore",
-    "/proc/keys",       "/proc/latency_stats", "/proc/sched_debug", "/proc/scsi",
-    "/proc/timer_list", "/proc/timer_stats",
+    "/proc/acpi",  "/proc/asound",     "/proc/config.gz",     "/proc/interrupts",
+    "/proc/kcore", "/proc/keys",       "/proc/latency_stats", "/proc/sched_debug",
+    "/proc/scsi",  "/proc/timer_list", "/proc/timer_stats",
 };
 
 static const char *const masked_sys[] = {

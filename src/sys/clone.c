@@ -33,7 +33,6 @@ int sys_clone_namespaces(uint64_t flags, int *ret_pidfd)
     struct k_clone_args args = {
         .flags = flags | CLONE_PIDFD | K_CLONE_CLEAR_SIGHAND,
         .pidfd = (uint64_t)(uintptr_t)ret_pidfd,
-        .exit_signal = SIGCHLD,
     };
     int r = ret_errno(syscall(SYS_clone3, &args, sizeof args));
 
@@ -45,8 +44,8 @@ int sys_clone_namespaces(uint64_t flags, int *ret_pidfd)
      * call does the same but for CLEAR_SIGHAND; the child resets its handlers anyway.
      */
 #if defined(__x86_64__) || defined(__aarch64__)
-    return ret_errno(syscall(SYS_clone, (unsigned long)(flags | CLONE_PIDFD | SIGCHLD), NULL,
-                             ret_pidfd, NULL, NULL));
+    return ret_errno(
+        syscall(SYS_clone, (unsigned long)(flags | CLONE_PIDFD), NULL, ret_pidfd, NULL, NULL));
 #else
     return r;
 #endif

@@ -8,7 +8,9 @@
 
 /*
  * Fork into the namespaces of `flags` (CLONE_NEW*). Returns 0 in the child, its pid in the parent,
- * where *ret_pidfd is a close-on-exec pidfd of it.
+ * where *ret_pidfd is a close-on-exec pidfd of it. Its end sends no signal, and only
+ * sys_pidfd_wait() reaps it: neither a SIGCHLD handler nor a waitpid(-1) of the caller's program
+ * sees it, and a caller that ignores SIGCHLD does not lose it.
  *
  * The child has a copy of the caller's memory, but maybe not of its other threads' good manners: it
  * may take no lock that one of them could hold.

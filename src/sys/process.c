@@ -91,7 +91,7 @@ int sys_pidfd_wait(int pidfd, bool block, struct sys_exit *ret)
 {
     siginfo_t info = {0};
     struct rusage usage = {0};
-    int flags = WEXITED | (block ? 0 : WNOHANG);
+    int flags = WEXITED | __WALL | (block ? 0 : WNOHANG);
     int r;
 
     /* The raw call has a fifth argument that libc's waitid() hides. */

@@ -189,7 +189,7 @@ static int deep(char **arg)
     return done("rename: %s", rename("built", arg[0]) == 0 ? "worked" : strerror(errno));
 }
 
-/* Made, and then its parent closed to everybody. */
+/* Made, and then closed to everybody, its parent too but for looking. */
 static int close_parent(char **arg)
 {
     mkdir("built", 0755);
@@ -197,7 +197,7 @@ static int close_parent(char **arg)
     const char *path = text("%s/%s", arg[0], arg[1]);
     bool moved = rename("built", path) == 0;
     chmod(path, 0);
-    chmod(arg[0], 0);
+    chmod(arg[0], 0111);
     return done("rename: %s", moved ? "worked" : strerror(errno));
 }
 

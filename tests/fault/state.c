@@ -30,6 +30,12 @@ static const char *outcome(long r)
     return r < 0 ? strerrorname_np(errno) : "ok";
 }
 
+/* Which of two locks was met first depends on whose file it looks like. */
+static const char *write_outcome(long r)
+{
+    return r < 0 && (errno == EROFS || errno == EACCES) ? "refused" : outcome(r);
+}
+
 /* A sandbox of root has another id on the host each time: nine digits and more become '#'. */
 static void blot_ids(char *line)
 {
@@ -210,11 +216,12 @@ static void say_path(const char *path)
         char inside[4096];
         snprintf(inside, sizeof inside, "%s/fault-test", path);
         r = mkdir(inside, 0700);
-        printf(" create %s", outcome(r));
+        printf(" create %s", write_outcome(r));
         if (r == 0)
             rmdir(inside);
     } else {
-        printf(" write %s", outcome(open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)));
+        printf(" write %s",
+               write_outcome(open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)));
     }
     r = rename(path, "renamed");
     printf(" rename %s\n", outcome(r));

@@ -7,6 +7,7 @@ under bwrap for comparison. Speaks TAP; the table comes after it, as comments.
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -23,7 +24,7 @@ import group_c
 import group_d
 import group_f
 from case import run_case
-from stage import SCRATCH, Tools
+from stage import SCRATCH, Stage, Tools, marked
 
 CASES = [case for group in (group_a, group_b, group_c, group_d, group_f) for case in group.CASES]
 
@@ -66,7 +67,17 @@ def residue():
         "shared memory": names("/dev/shm", "m"),
         "IPC": [lines(f"/proc/sysvipc/{kind}") for kind in ("shm", "sem", "msg")],
         "children": lines(f"/proc/self/task/{os.getpid()}/children"),
+        "processes": [pid for pid in marked(f"{SCRATCH}/hutch-escape-")
+                      if any(marked_by(pid, path) for path in Stage.seen)],
     }
+
+
+def marked_by(pid, path):
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return path.encode() in file.read()
+    except OSError:
+        return False
 
 
 def left(before):
@@ -166,6 +177,7 @@ def arguments():
     parser.add_argument("--hutch", default=os.environ.get("HUTCH"), help="the command ($HUTCH)")
     parser.add_argument("--attack", default=os.environ.get("HUTCH_PAYLOAD"),
                         help="the attacker ($HUTCH_PAYLOAD)")
+    parser.add_argument("--no-bwrap", action="store_true", help="leave the comparison out")
     parser.add_argument("--json", action="store_true", help="print the results as JSON instead")
     parser.add_argument("--list", action="store_true", help="print the cases and run nothing")
     parser.add_argument("--write-table", metavar="FILE", help="write the kept table")
@@ -184,6 +196,8 @@ def chosen(args):
 
 def run_all(args, say):
     tools = Tools(os.path.realpath(args.hutch), os.path.realpath(args.attack))
+    if args.no_bwrap:
+        tools.bwrap = None
     cases = chosen(args)
     rows = []
     before = residue()
@@ -204,6 +218,8 @@ def run_all(args, say):
 
 def main():
     args = arguments()
+    # Whoever ends us early must find nothing left: leave by way of every `finally`.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     if args.list:
         for case in chosen(args):
             print(f"{case.id:22} {case.attacks}")

@@ -33,7 +33,7 @@ def make_in_oldroot(stage):
     """As bwrap did before 0.12: it makes mount points while the host is at /oldroot."""
     if stage.tools.bwrap:
         stage.run(bwrap_root(stage, ["exit-with", "0"]))
-    else:
+    if not os.listdir(stage.dir / "victim"):
         os.makedirs(os.readlink(stage.work / stage.vars["link"])[len("/oldroot"):] + "/made")
 
 

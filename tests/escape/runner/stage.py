@@ -54,31 +54,18 @@ class Tools:
 
 
 def marked(mark):
-    """Processes with this word in their command line."""
+    """Processes with this word in their command line or in the name of their program."""
     found = []
     for entry in os.listdir("/proc"):
-        if entry.isdigit() and int(entry) != os.getpid():
-            try:
-                with open(f"/proc/{entry}/cmdline", "rb") as file:
-                    text = file.read()
-                with open(f"/proc/{entry}/stat", "rb") as file:
-                    dead = b") Z " in file.read()
-            except OSError:
-                continue
-            if mark.encode() in text and not dead:
-                found.append(int(entry))
-    return found
-
-
-def running_below(directory):
-    """Processes whose program lies in this directory."""
-    found = []
-    for entry in os.listdir("/proc"):
+        if not entry.isdigit() or int(entry) == os.getpid():
+            continue
         try:
-            if entry.isdigit() and os.readlink(f"/proc/{entry}/exe").startswith(directory + "/"):
+            with open(f"/proc/{entry}/cmdline", "rb") as file:
+                text = file.read().decode(errors="replace")
+            if mark in text or mark in os.readlink(f"/proc/{entry}/exe"):
                 found.append(int(entry))
         except OSError:
-            continue
+            continue  # ended meanwhile, or not ours
     return found
 
 
@@ -100,12 +87,15 @@ def backwards(text):
 class Stage:
     """`who` is "control", "hutch" or "bwrap"."""
 
+    seen = []  # the scratch directories of all stages so far
+
     def __init__(self, tools, who):
         self.tools = tools
         self.who = who
         self.mark = "m" + uuid.uuid4().hex[:16]
         self.dir = Path(tempfile.mkdtemp(prefix="hutch-escape-", dir=SCRATCH))
         self.dir.chmod(0o755)
+        self.seen.append(str(self.dir))
         self.work, self.home, self.out = (self.dir / name for name in ("work", "home", "out"))
         for path in (self.work, self.home, self.out):
             path.mkdir()
@@ -289,7 +279,7 @@ class Stage:
 
     def end_rest(self):
         """SIGKILL for what still runs a program of this stage; whether there was nothing."""
-        rest = running_below(str(self.dir))
+        rest = marked(str(self.dir))
         for pid in rest:
             try:
                 os.kill(pid, signal.SIGKILL)

@@ -272,8 +272,8 @@ static void descriptors_are_taken(void **state)
 {
     static const char *const tree[] = {"file", NULL};
     struct looked_at other;
-    struct stat ours;
-    struct stat theirs;
+    struct stat ours = {0};
+    struct stat theirs = {0};
 
     scratch_make(tree);
     int fd = open(at("@/file"), O_RDWR); /* inheritable, and at this number in the child too */
@@ -379,8 +379,8 @@ static void threads_have_a_pidfd(void **state)
     /* It is good for what is asked of it: a descriptor of that process. */
     int taken = sys_pidfd_take(other, thread.ready[0]);
     if (taken >= 0) {
-        struct stat a;
-        struct stat b;
+        struct stat a = {0};
+        struct stat b = {0};
         assert_true(fstat(taken, &a) == 0 && fstat(thread.ready[0], &b) == 0);
         assert_true(a.st_ino == b.st_ino);
         close(taken);

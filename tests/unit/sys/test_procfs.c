@@ -47,20 +47,20 @@ static void files_of_a_process_are_read(void **state)
 static void files_that_are_not_there(void **state)
 {
     static const struct {
-        pid_t pid; /* 0: ours */
         const char *name;
+        pid_t pid; /* 0: ours */
         int want;
     } cases[] = {
-        {0, "none", -ENOENT},
-        {0, "fd", -EISDIR},
-        {0, "", -EISDIR},
-        {0x3fffffff, "status", -ENOENT},
-        {-1, "status", -ENOENT},
-        {INT_MIN, "status", -ENOENT},
-        {0, "1234567890123456789012345678901", -ENOENT},
+        {"none", 0, -ENOENT},
+        {"fd", 0, -EISDIR},
+        {"", 0, -EISDIR},
+        {"status", 0x3fffffff, -ENOENT},
+        {"status", -1, -ENOENT},
+        {"status", INT_MIN, -ENOENT},
+        {"1234567890123456789012345678901", 0, -ENOENT},
         /* longer than any that there is, and than its place */
-        {0, "12345678901234567890123456789012", -ENAMETOOLONG},
-        {0, "1234567890123456789012345678901234567890123456789012345678901234567890",
+        {"12345678901234567890123456789012", 0, -ENAMETOOLONG},
+        {"1234567890123456789012345678901234567890123456789012345678901234567890", 0,
          -ENAMETOOLONG},
     };
     int before = open_fds();
@@ -77,8 +77,8 @@ static void files_that_are_not_there(void **state)
 
 static void directories_of_a_process_are_opened(void **state)
 {
-    struct stat ours;
-    struct stat theirs;
+    struct stat ours = {0};
+    struct stat theirs = {0};
 
     assert_int_equal(chdir("/usr"), 0);
     fd_auto int cwd = sys_proc_open_dir(getpid(), "cwd");
@@ -103,8 +103,8 @@ static void a_name_leads_to_the_file(void **state)
     static const int numbers[] = {0, 7, 10, 99, 1048576, INT_MAX};
     char name[SYS_PROC_NAME_MAX];
     char want[SYS_PROC_NAME_MAX];
-    struct stat ours;
-    struct stat found;
+    struct stat ours = {0};
+    struct stat found = {0};
 
     for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
         snprintf(want, sizeof(want), "/proc/self/fd/%d", numbers[i]);
