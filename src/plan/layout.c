@@ -167,7 +167,7 @@ static void add_masks(struct layout *layout, const char *const *paths, size_t co
     struct stat st;
 
     for (size_t i = 0; i < count; i++)
-        if (is_there(layout, paths[i], lstat(paths[i], &st) == 0))
+        if (is_there(layout, paths[i], lstat(paths[i], &st) == 0) && (st.st_mode & S_IRWXO))
             add(layout, (struct plan_mount){.kind = MOUNT_MASK,
                                             .why = WHY_MASK,
                                             .target = paths[i],

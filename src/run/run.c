@@ -474,6 +474,9 @@ static int step(struct hutch_run *run, int timeout_ms, struct hutch_error *err)
         int r = dispatch(run, (enum run_tag)events[i].data.u32, err);
         if (r < 0)
             return r;
+        /* Init's socket ends before init does. All of it was read; it would only keep us busy. */
+        if (events[i].data.u32 == TAG_EVENTS && (events[i].events & EPOLLHUP))
+            epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->sandbox->events_fd, NULL);
     }
     if (run->state == RUN_FAILED) {
         if (err)

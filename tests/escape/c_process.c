@@ -231,7 +231,7 @@ static int smash_stdio(char **arg)
     return HELD;
 }
 
-/* What a caller may pass on without meaning to: ignored and blocked signals, file mode mask. */
+/* What a caller may pass on without meaning to: ignored and blocked signals. */
 static int inherited_state(char **arg)
 {
     static const char *const names[] = {"SigBlk:\t", "SigIgn:\t"};
@@ -245,8 +245,7 @@ static int inherited_state(char **arg)
         if (strtoull(line + 8, NULL, 16) != 0)
             return escaped("inherited %.23s", line);
     }
-    mode_t mask = umask(022);
-    return mask > 0077 ? escaped("inherited umask %04o", mask) : held("nothing inherited");
+    return held("no signal is ignored or blocked");
 }
 
 const struct verb process_verbs[] = {

@@ -27,6 +27,17 @@ static void check_error(const struct hutch_error *error)
     require(str_eq(str_printable(error->msg, copy, sizeof copy), error->msg));
 }
 
+static void check_violation(const struct sandbox_violation *violation)
+{
+    char copy[sizeof violation->detail];
+
+    require(violation->kind && violation->name && violation->hint);
+    require(memchr(violation->detail, '\0', sizeof violation->detail));
+    require(memchr(violation->command, '\0', sizeof violation->command));
+    require(str_eq(str_printable(violation->detail, copy, sizeof copy), violation->detail));
+    require(str_eq(str_printable(violation->command, copy, sizeof copy), violation->command));
+}
+
 static void check_event(const struct sandbox_event *event, const struct plan_command *command)
 {
     size_t steps = 0;
@@ -46,6 +57,7 @@ static void check_event(const struct sandbox_event *event, const struct plan_com
         require(event->exit.signal >= 0 && event->exit.signal <= 64);
         require((event->exit.code == -1) == (event->exit.signal != 0));
         break;
+    case SANDBOX_VIOLATION: check_violation(&event->violation); break;
     default: break;
     }
 }

@@ -38,8 +38,8 @@ as root and as a user who owns nothing, where it must be held; and under *bwrap*
 The groups: A set-up and paths, B root file system, C supervisor and lifetime, D syscall filter,
 E kernel surface, F services and secrets of the host, G load, H network, I shells. "Root only": the
 attack needs root outside a sandbox, so that only root's control shows it. "—": not played there.
-bwrap is a tool to build sandboxes with; with other options, and a filter of one's own, it can hold
-more than in this column.
+bwrap is a tool to build sandboxes with: with other options, and a filter of one's own, it can hold
+more than in these columns. For root it keeps root's rights unless told otherwise.
 
 The table is written by `python3 tests/escape/runner --hutch build/hutch --attack
 build/tests/escape/attack --write-table docs/security/attacks.md`, as root; the tests themselves run
@@ -125,8 +125,7 @@ def as_data(rows):
 def cell(row):
     if not row:
         return "—"
-    return "not yet: " + row["why"] if row["status"] == "skip" and not row["hutch"] else \
-        row["hutch"] or "—"
+    return f"— ({row['why']})" if row["status"] == "skip" and not row["hutch"] else row["hutch"]
 
 
 def control_cell(one, two):
@@ -137,21 +136,28 @@ def control_cell(one, two):
     return "not in this kernel" if word == "absent" else word
 
 
+def bwrap_cell(row):
+    word = row["bwrap"] if row else ""
+    return "**ESCAPED**" if word == "ESCAPED" else word or "—"
+
+
 def write_table(path, root, user):
     """`root` and `user` are results as data; either may be missing."""
     rows = root or user
     by_id = [{row["id"]: row for row in data or []} for data in (root, user)]
     text = HEADER
-    text += "\n| case | attack | control | hutch, root | hutch, user | bwrap |\n"
-    text += "|---|---|---|---|---|---|\n"
+    heads = ["case", "attack", "control", *(f"{tool}, {who}" for tool in ("hutch", "bwrap")
+                                            for who in ("root", "user"))]
+    text += f"\n| {' | '.join(heads)} |\n|{'---|' * len(heads)}\n"
     for row in rows:
-        one, two = (data.get(row["id"]) for data in by_id)
-        other = [data["bwrap"] for data in (one, two) if data and data["bwrap"]]
-        bwrap = "**ESCAPED**" if "ESCAPED" in other else other[0] if other else "—"
-        cells = [row["id"], row["attacks"], control_cell(one, two), cell(one), cell(two), bwrap]
+        pair = [data.get(row["id"]) for data in by_id]
+        cells = [row["id"], row["attacks"], control_cell(*pair), *map(cell, pair),
+                 *map(bwrap_cell, pair)]
         text += "| " + " | ".join(part.replace("|", "\\|") for part in cells) + " |\n"
-    escapes = sum(1 for line in text.splitlines() if line.endswith("**ESCAPED** |"))
-    text += f"\n{len(rows)} cases; bwrap lets {escapes} of them through.\n"
+    counts = [f"{sum(row['bwrap'] == 'ESCAPED' for row in data)} of "
+              f"{sum(bool(row['bwrap']) for row in data)} for {who}"
+              for who, data in (("root", root or []), ("a user", user or []))]
+    text += f"\n{len(rows)} cases. bwrap lets through {' and '.join(counts)}.\n"
     Path(path).write_text(text, encoding="utf-8")
 
 

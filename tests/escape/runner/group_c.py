@@ -342,7 +342,7 @@ CASES = [
     Case("C32", "kill everything, process 1 too", play=run_kill_all),
     Case("C33", "exit statuses that look like the supervisor's", play=run_statuses, bwrap=False),
     Case("C34", "1000 orphans", ["orphans", "1000"], control=after("lazy-init")),
-    Case("C35a", "signals and mode mask of an odd caller",
+    Case("C35a", "ignored and blocked signals of the caller",
          play=odd_caller(preexec_fn=block_and_ignore)),
     Case("C35b", "caller without standard streams", play=run_without_stdio, bwrap=False),
     Case("C35c", "caller whose directory is gone", play=run_without_cwd),

@@ -176,9 +176,9 @@ static const struct plan_mount *step_at(const struct plan *plan, enum mount_kind
 static void what_tells_about_the_host_is_masked(void **state)
 {
     static const char *const proc[] = {
-        "/proc/acpi",       "/proc/asound",        "/proc/interrupts",  "/proc/kcore",
-        "/proc/keys",       "/proc/latency_stats", "/proc/sched_debug", "/proc/scsi",
-        "/proc/timer_list", "/proc/timer_stats",
+        "/proc/acpi",  "/proc/asound",     "/proc/config.gz",     "/proc/interrupts",
+        "/proc/kcore", "/proc/keys",       "/proc/latency_stats", "/proc/sched_debug",
+        "/proc/scsi",  "/proc/timer_list", "/proc/timer_stats",
     };
     static const char *const sys[] = {
         "/sys/devices/virtual/powercap", "/sys/firmware",       "/sys/fs/bpf", "/sys/kernel/debug",
@@ -207,7 +207,7 @@ static void what_tells_about_the_host_is_masked(void **state)
             const char *path = in_proc ? proc[k] : sys[k - ARRAY_LEN(proc)];
             const struct plan_mount *mask = step_at(plan, MOUNT_MASK, path);
             struct stat st;
-            bool there = lstat(path, &st) == 0;
+            bool there = lstat(path, &st) == 0 && (st.st_mode & S_IRWXO);
 
             if (!there || !(in_proc ? cases[i].proc : cases[i].sys)) {
                 if (mask)

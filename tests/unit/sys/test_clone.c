@@ -10,6 +10,7 @@
 #include "sys/clone.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -82,6 +83,40 @@ static void an_ordinary_child(void **state)
     signal(SIGUSR1, SIG_DFL);
 }
 
+static volatile sig_atomic_t signals;
+
+static void count_signal(int number)
+{
+    signals++;
+}
+
+/* It is nobody's business but ours: the program around the library neither hears nor reaps it. */
+static void the_end_is_not_the_callers(void **state)
+{
+    void (*const handlers[])(int) = {SIG_DFL, SIG_IGN, count_signal};
+
+    for (size_t i = 0; i < ARRAY_LEN(handlers); i++) {
+        struct sys_exit ended = {.code = -1};
+        fd_auto int pidfd = -1;
+        struct pollfd gone = {.events = POLLIN};
+
+        signals = 0;
+        signal(SIGCHLD, handlers[i]);
+        int pid = sys_clone_namespaces(0, &pidfd);
+        if (pid == 0)
+            _exit(9);
+        assert_true(pid > 0);
+        gone.fd = pidfd;
+        assert_int_equal(poll(&gone, 1, 10000), 1);
+        assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+        assert_int_equal(errno, ECHILD);
+        assert_int_equal(sys_pidfd_wait(pidfd, true, &ended), 0);
+        assert_int_equal(ended.code, 9);
+        assert_int_equal(signals, 0);
+    }
+    signal(SIGCHLD, SIG_DFL);
+}
+
 static int note_and_exit(void *arg)
 {
     *(volatile int *)arg = (int)getpid();
@@ -136,6 +171,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_child_is_in_new_namespaces),
         cmocka_unit_test(an_ordinary_child),
+        cmocka_unit_test(the_end_is_not_the_callers),
         cmocka_unit_test(a_vfork_call_shares_memory_and_ends_first),
         cmocka_unit_test(a_share_call_shares_descriptors),
     };
