@@ -62,18 +62,19 @@ static const char *const etc_network_files[] = {
 };
 
 /*
- * What /proc and /sys tell about the host's hardware, kernel and keys. Not every host has all, and
- * what is for root alone is closed to the sandbox's id anyway.
+ * What /proc and /sys tell everybody about the host's hardware, kernel and keys. What container
+ * engines mask beside these is for root alone, whom no sandbox has the id of: kcore, timer_list,
+ * debugging and tracing.
  */
 static const char *const masked[] = {
-    "/proc/acpi",  "/proc/asound",     "/proc/config.gz",     "/proc/interrupts",
-    "/proc/kcore", "/proc/keys",       "/proc/latency_stats", "/proc/sched_debug",
-    "/proc/scsi",  "/proc/timer_list", "/proc/timer_stats",
+    "/proc/acpi",       "/proc/asound", "/proc/config.gz",
+    "/proc/interrupts", "/proc/keys",   "/proc/sched_debug",
 };
 
 static const char *const masked_sys[] = {
-    "/sys/devices/virtual/powercap", "/sys/firmware",       "/sys/fs/bpf", "/sys/kernel/debug",
-    "/sys/kernel/security",          "/sys/kernel/tracing",
+    "/sys/devices/virtual/powercap",
+    "/sys/firmware",
+    "/sys/kernel/security",
 };
 
 struct layout {

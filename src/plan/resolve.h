@@ -62,15 +62,20 @@ int resolve_missing(const struct resolver *resolver, const struct policy_item *i
 int resolve_start(struct resolver *resolver, const struct policy_item *item, const char **ret_start,
                   const char **ret_rest, struct hutch_error *err);
 
+/* Where a walk ended. */
+struct resolved_walk {
+    const char *directory; /* canonical: the deepest one that exists */
+    const char *rest;      /* what is left of the path; empty when it is that directory */
+    int error;             /* why the next component could not be passed; 0: it is no directory */
+};
+
 /*
  * Walk a path and call fn for every symbolic link on the way, by its canonical name; a negative
- * return stops. Ends at the deepest directory that exists: *ret_rest is what is left then, empty
- * when the path is that directory.
+ * return stops.
  */
 typedef int resolve_link_fn(void *arg, const char *path, struct hutch_error *err);
 int resolve_walk(struct resolver *resolver, const struct policy_item *item, resolve_link_fn *fn,
-                 void *arg, const char **ret_directory, const char **ret_rest,
-                 struct hutch_error *err);
+                 void *arg, struct resolved_walk *ret, struct hutch_error *err);
 
 /*
  * Resolve a pattern with *, ?, [ or **: calls fn for each match, at most RESOLVE_MATCHES_MAX, in no

@@ -280,26 +280,23 @@ static int add_denied(struct rules *rules, const struct policy_item *item, struc
 static int add_protect(struct rules *rules, const struct policy_item *item, struct hutch_error *err)
 {
     struct protected_item protected = {.rules = rules, .item = item};
-    const char *directory;
-    const char *rest;
-    struct stat st;
+    struct resolved_walk walk;
 
-    int r = resolve_walk(rules->resolver, item, guard_link, &protected, &directory, &rest, err);
+    int r = resolve_walk(rules->resolver, item, guard_link, &protected, &walk, err);
     if (r < 0)
         return r;
-    const char *next = arena_printf(&rules->plan->arena, "%s%s%.*s",
-                                    str_eq(directory, "/") ? "" : directory, *rest ? "/" : "",
-                                    (int)strcspn(rest, "/"), rest);
-    if (!next)
-        return err_oom(err);
-    /* The path itself, or something in its way: either is guarded against change. */
-    if (lstat(*next ? next : "/", &st) == 0)
-        return guard_existing(rules, item, *next ? next : "/", err);
-    if (errno == EACCES)
+    if (*walk.rest && walk.error == EACCES)
         return add_denied(rules, item, err);
-    if (errno != ENOENT && errno != ENOTDIR)
-        return err_sys(err, -errno, item->origin, "cannot look at '%s'", next);
-    return watch_missing(rules, item, directory, rest, err);
+    if (*walk.rest && walk.error)
+        return watch_missing(rules, item, walk.directory, walk.rest, err);
+
+    /* The path itself, or something in its way: either is guarded against change. */
+    const char *there = walk.directory;
+    if (*walk.rest)
+        there = arena_printf(&rules->plan->arena, "%s/%.*s",
+                             str_eq(walk.directory, "/") ? "" : walk.directory,
+                             (int)strcspn(walk.rest, "/"), walk.rest);
+    return there ? guard_existing(rules, item, there, err) : err_oom(err);
 }
 
 static int add_hide(struct rules *rules, const struct policy_item *item, struct resolved *found,

@@ -23,6 +23,7 @@ struct walk {
     const char *rest; /* still to go */
     size_t links;
     bool stopped; /* by the caller, which has said why */
+    int end;      /* errno of the look at the component it ended before; 0: that one is there */
 };
 
 /* Follow the link `path`: its text goes before what is left. */
@@ -60,8 +61,9 @@ static int step(struct walk *walk, resolve_link_fn *fn, void *arg, struct hutch_
     const char *path = path_join(walk->arena, walk->at, name);
     if (!path)
         return -ENOMEM;
-    if (lstat(path, &st) < 0) /* any other failure must not pass for "not there" */
-        return errno == ENOENT || errno == ENOTDIR || errno == EACCES ? 0 : -errno;
+    walk->end = lstat(path, &st) < 0 ? errno : 0;
+    if (walk->end) /* any other failure must not pass for "not there" */
+        return walk->end == ENOENT || walk->end == ENOTDIR || walk->end == EACCES ? 0 : -walk->end;
     if (S_ISLNK(st.st_mode)) {
         int r = fn(arg, path, err);
         walk->stopped = r < 0;
@@ -77,8 +79,7 @@ static int step(struct walk *walk, resolve_link_fn *fn, void *arg, struct hutch_
 }
 
 int resolve_walk(struct resolver *resolver, const struct policy_item *item, resolve_link_fn *fn,
-                 void *arg, const char **ret_directory, const char **ret_rest,
-                 struct hutch_error *err)
+                 void *arg, struct resolved_walk *ret, struct hutch_error *err)
 {
     struct walk walk = {.arena = resolver->arena};
     char shown[256];
@@ -93,7 +94,7 @@ int resolve_walk(struct resolver *resolver, const struct policy_item *item, reso
                     str_printable(item->text, shown, sizeof shown));
     if (r < 0)
         return r;
-    *ret_directory = walk.at;
-    *ret_rest = walk.rest + strspn(walk.rest, "/");
+    *ret = (struct resolved_walk){
+        .directory = walk.at, .rest = walk.rest + strspn(walk.rest, "/"), .error = walk.end};
     return 0;
 }

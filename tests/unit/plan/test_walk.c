@@ -92,6 +92,18 @@ static int note(void *arg, const char *path, struct hutch_error *err)
     return 0;
 }
 
+/* resolve_walk() with where it ended in two variables. */
+static int walk_to(struct resolver *from, const struct policy_item *item, resolve_link_fn *fn,
+                   void *arg, const char **directory, const char **rest, struct hutch_error *err)
+{
+    struct resolved_walk walk = {.directory = *directory, .rest = *rest};
+    int r = resolve_walk(from, item, fn, arg, &walk, err);
+
+    *directory = walk.directory;
+    *rest = walk.rest;
+    return r;
+}
+
 static void walks(void **state)
 {
     static const struct {
@@ -153,7 +165,7 @@ static void walks(void **state)
         const char *rest = NULL;
         int before = open_fds();
 
-        if (resolve_walk(&resolver, &it, note, &met, &directory, &rest, &err) < 0)
+        if (walk_to(&resolver, &it, note, &met, &directory, &rest, &err) < 0)
             fail_msg("'%s': %s", cases[i].text, err.msg);
         if (!str_eq(met.links, cases[i].links) || !str_eq(folded(directory), cases[i].directory) ||
             !str_eq(rest, cases[i].rest))
@@ -172,12 +184,12 @@ static void the_kernel_agrees(void **state)
     for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
         struct policy_item it = item(paths[i], FLAG);
         struct met met = {0};
-        const char *directory;
-        const char *rest;
+        const char *directory = NULL;
+        const char *rest = NULL;
         struct stat walked;
         struct stat kernel;
 
-        assert_int_equal(resolve_walk(&resolver, &it, note, &met, &directory, &rest, NULL), 0);
+        assert_int_equal(walk_to(&resolver, &it, note, &met, &directory, &rest, NULL), 0);
         assert_string_equal(rest, "");
         assert_int_equal(lstat(directory, &walked), 0);
         assert_int_equal(stat(it.text, &kernel), 0);
@@ -205,14 +217,14 @@ static void walks_that_fail(void **state)
         const char *directory = "untouched";
         const char *rest = "untouched";
 
-        assert_int_equal(resolve_walk(&resolver, &it, note, &met, &directory, &rest, &err),
+        assert_int_equal(walk_to(&resolver, &it, note, &met, &directory, &rest, &err),
                          HUTCH_ESYSTEM);
         assert_int_equal(err.code, HUTCH_ESYSTEM);
         assert_int_equal(err.sys_errno, cases[i].sys_errno);
         assert_string_equal(err.where, "--x");
         assert_string_equal(directory, "untouched");
         assert_string_equal(rest, "untouched");
-        assert_int_equal(resolve_walk(&resolver, &it, note, &met, &directory, &rest, NULL),
+        assert_int_equal(walk_to(&resolver, &it, note, &met, &directory, &rest, NULL),
                          HUTCH_ESYSTEM);
     }
 }
@@ -228,8 +240,8 @@ static void long_chains(void **state)
     for (int count = 40; count <= 41; count++) {
         struct hutch_error err = {0};
         struct met met = {0};
-        const char *directory;
-        const char *rest;
+        const char *directory = NULL;
+        const char *rest = NULL;
         struct stat st;
 
         /* Each leads to the next; the last one to a directory. */
@@ -242,7 +254,7 @@ static void long_chains(void **state)
                 snprintf(entry, sizeof(entry), "ws/chain-%d -> a", i);
             scratch_add(entry);
         }
-        int r = resolve_walk(&resolver, &it, note, &met, &directory, &rest, &err);
+        int r = walk_to(&resolver, &it, note, &met, &directory, &rest, &err);
         assert_int_equal(r == 0, stat(it.text, &st) == 0);
         assert_int_equal(r, count == 40 ? 0 : HUTCH_ESYSTEM);
         if (r == 0)
@@ -264,7 +276,7 @@ static void the_caller_can_stop(void **state)
         struct met met = {.stop_at = 2};
 
         assert_int_equal(
-            resolve_walk(&resolver, &it, note, &met, &directory, &rest, with_error ? &err : NULL),
+            walk_to(&resolver, &it, note, &met, &directory, &rest, with_error ? &err : NULL),
             HUTCH_EBUSY);
         assert_string_equal(met.links, "@/ws/l1 @/ws/l2 ");
         assert_string_equal(directory, "untouched");
@@ -283,16 +295,14 @@ static void nowhere_to_start(void **state)
     struct policy_item home = item("~/x", FLAG);
     struct hutch_error err = {0};
     struct met met = {0};
-    const char *directory;
-    const char *rest;
+    const char *directory = NULL;
+    const char *rest = NULL;
 
     lost.home = NULL;
     lost.workspace_fd = -1;
-    assert_int_equal(resolve_walk(&lost, &relative, note, &met, &directory, &rest, &err),
-                     HUTCH_EPOLICY);
+    assert_int_equal(walk_to(&lost, &relative, note, &met, &directory, &rest, &err), HUTCH_EPOLICY);
     assert_non_null(strstr(err.msg, "in memory"));
-    assert_int_equal(resolve_walk(&lost, &home, note, &met, &directory, &rest, &err),
-                     HUTCH_EPOLICY);
+    assert_int_equal(walk_to(&lost, &home, note, &met, &directory, &rest, &err), HUTCH_EPOLICY);
     assert_non_null(strstr(err.msg, "HOME"));
     assert_int_equal(met.count, 0);
 }
@@ -305,7 +315,7 @@ static int walk_into_closed(void)
     const char *directory = NULL;
     const char *rest = NULL;
 
-    if (resolve_walk(&resolver, &it, note, &met, &directory, &rest, &err) < 0)
+    if (walk_to(&resolver, &it, note, &met, &directory, &rest, &err) < 0)
         return 1;
     if (met.count != 0 || !str_eq(folded(directory), "@/closed"))
         return 2;
