@@ -90,7 +90,7 @@ static int missing_name(const struct resolver *resolver, int base, const char *p
         fd_auto int fd = openat(base, len ? dir : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0)
             continue;
-        const char *parent;
+        const char *parent = NULL;
         int r = canonical_name(resolver->arena, fd, &parent);
         if (r < 0)
             return r;

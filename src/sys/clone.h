@@ -18,6 +18,12 @@
 int sys_clone_namespaces(uint64_t flags, int *ret_pidfd);
 
 /*
+ * For the functions that run on a stack given to the two calls below and never return: AddressSanitizer
+ * would look for the end of a stack that it does not know.
+ */
+#define SYS_OWN_STACK __attribute__((no_sanitize("address")))
+
+/*
  * Run fn(arg) in a child that shares this process's memory and table of descriptors, on `stack` (its
  * lowest address). The caller sleeps until the child execs or exits. Returns its pid.
  */

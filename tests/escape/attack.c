@@ -23,7 +23,8 @@ static const struct verb *const tables[TABLES] = {
 
 /* ---- Saying how it went ---- */
 
-static int say(int code, const char *word, const char *fmt, va_list args)
+__attribute__((format(printf, 3, 0))) static int say(int code, const char *word, const char *fmt,
+                                                     va_list args)
 {
     printf("%s: ", word);
     vprintf(fmt, args);

@@ -28,7 +28,7 @@
  * makes it, while init builds the files; it shares init's memory and descriptors, and ends before
  * anything untrusted starts.
  */
-static int make_network(void *arg)
+SYS_OWN_STACK static int make_network(void *arg)
 {
     struct init *init = arg;
 

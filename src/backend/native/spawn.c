@@ -130,9 +130,7 @@ static int exec_in_path(struct init_spawn *spawn)
     return result;
 }
 
-/* AddressSanitizer would look for the end of a stack that it does not know. */
-__attribute__((no_sanitize("address"))) static _Noreturn void fail(struct init_spawn *spawn,
-                                                                   enum proto_exec_step step, int r)
+SYS_OWN_STACK static _Noreturn void fail(struct init_spawn *spawn, enum proto_exec_step step, int r)
 {
     spawn->step = step;
     spawn->error = -r;

@@ -204,7 +204,7 @@ static void sockets_of_the_host(void **state)
 
         if (build(cases[i].json, &plan, &entries, &err) < 0)
             fail_msg("%s: %s", cases[i].json, err.msg);
-        for (; cases[i].paths[count] && count < plan.socket_count && count < entries.count;
+        for (; count < plan.socket_count && count < entries.count && cases[i].paths[count];
              count++) {
             const struct plan_socket *sock = &plan.sockets[count];
             const struct plan_mount *mount = &entries.items[count].mount;
