@@ -38,9 +38,9 @@ static int build(const struct policy *policy, struct plan *plan, struct hutch_er
     if (r == 0)
         r = plan_pass_identity(policy, plan, err);
     if (r == 0)
-        r = plan_pass_locks(policy, plan, err);
-    if (r == 0)
         r = plan_pass_limits(policy, plan, err);
+    if (r == 0)
+        r = plan_pass_locks(policy, plan, err);
     if (r == 0)
         r = build_files(policy, plan, &entries, err);
     if (r == 0)

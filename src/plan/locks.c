@@ -105,14 +105,23 @@ static long wanted_version(const char *want, const char *word)
 
 static bool is_met(const struct plan *plan, const char *want)
 {
-    static const char *const always[] = {"userns", "mountns",    "pidns",    "ipcns",
-                                         "utsns",  "cgroupns",   "seccomp",  "timeout",
-                                         "output", "open_files", "file_size"};
+    static const char *const always[] = {"userns", "mountns",  "pidns",  "ipcns",
+                                         "utsns",  "cgroupns", "seccomp"};
+    const struct {
+        const char *name;
+        uint64_t value;
+    } limits[] = {{"timeout", plan->limits.timeout_ms},
+                  {"output", plan->limits.output_bytes},
+                  {"open_files", plan->limits.open_files},
+                  {"file_size", plan->limits.file_size_bytes}};
     long landlock = wanted_version(want, "landlock");
 
     for (size_t i = 0; i < ARRAY_LEN(always); i++)
         if (str_eq(want, always[i]))
             return true;
+    for (size_t i = 0; i < ARRAY_LEN(limits); i++)
+        if (str_eq(want, limits[i].name))
+            return limits[i].value != NUM_NO_LIMIT;
     if (str_eq(want, "netns"))
         return plan->net == NET_NONE;
     return landlock >= 0 && plan->landlock_abi > 0 && plan->landlock_abi >= landlock;

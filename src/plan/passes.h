@@ -14,7 +14,7 @@ int plan_pass_support(const struct policy *policy, struct hutch_error *err);
 int plan_pass_identity(const struct policy *policy, struct plan *plan, struct hutch_error *err);
 int plan_pass_limits(const struct policy *policy, struct plan *plan, struct hutch_error *err);
 
-/* Filters and Landlock; refuses every `require` that would not hold. */
+/* Filters and Landlock; refuses every `require` that would not hold. After the limits. */
 int plan_pass_locks(const struct policy *policy, struct plan *plan, struct hutch_error *err);
 
 /* What is to be at one path inside, before the steps that get it there are known. */

@@ -12,7 +12,7 @@
 int sys_open_beneath(int root, const char *path, uint64_t flags, mode_t mode);
 
 /*
- * Open `path` as a process whose root is `root` would when absolute, or from `root` when relative:
- * links are followed but for those of /proc, and nothing outside is reached.
+ * Open an absolute `path` as a process whose root is `root` would, or a relative one from `root` up
+ * to the caller's own root: links are followed, but for those of /proc.
  */
 int sys_open_inside(int root, const char *path, uint64_t flags);

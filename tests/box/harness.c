@@ -365,8 +365,21 @@ static void set_up(void)
     REQUIRE(setenv("HOME", box.home, 1) == 0);
 }
 
+/* A job in the background, or one under nohup, starts with some ignored; no test means that. */
+static void default_signals(void)
+{
+    static const int numbers[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGCHLD};
+    sigset_t none;
+
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        signal(numbers[i], SIG_DFL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
 static _Noreturn void run_test(const struct box_test *test)
 {
+    default_signals();
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     alarm(TEST_SECONDS);
     umask(022);

@@ -392,6 +392,12 @@ static int native_check(const struct plan *plan, struct hutch_error *err)
     return 0;
 }
 
+/* By what means a limit is enforced; "false" when there is none. */
+static const char *means(uint64_t limit, const char *by)
+{
+    return limit == NUM_NO_LIMIT ? "false" : by;
+}
+
 static const struct hutch_fact *native_enforced(const struct plan *plan, struct arena *arena)
 {
     const struct hutch_fact facts[] = {
@@ -411,10 +417,10 @@ static const struct hutch_fact *native_enforced(const struct plan *plan, struct 
                  : plan->socket_count > 0 ? "listed"
                                           : "private"},
         {"protect", plan->watch_count > 0 ? "watched" : "kernel"},
-        {"timeout", "supervisor"},
-        {"output", "supervisor"},
-        {"open_files", "rlimit"},
-        {"file_size", "rlimit"},
+        {"timeout", means(plan->limits.timeout_ms, "supervisor")},
+        {"output", means(plan->limits.output_bytes, "supervisor")},
+        {"open_files", means(plan->limits.open_files, "rlimit")},
+        {"file_size", means(plan->limits.file_size_bytes, "rlimit")},
         {NULL, NULL},
     };
     struct hutch_fact *copy = arena_alloc(arena, sizeof facts);
