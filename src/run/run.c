@@ -20,7 +20,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -28,6 +27,7 @@
 #include "base/num.h"
 #include "run/result.h"
 #include "run/state.h"
+#include "sys/clock.h"
 #include "sys/ret.h"
 #include "sys/terminal.h"
 
@@ -37,14 +37,6 @@
 /* What an epoll event is about. */
 enum run_tag { TAG_EVENTS, TAG_EXIT, TAG_TIMER, TAG_STDIN, TAG_STDOUT, TAG_STDERR };
 
-static uint64_t clock_ns(clockid_t clock)
-{
-    struct timespec ts;
-
-    clock_gettime(clock, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
-}
-
 /* ---- Events ---- */
 
 static void emit(struct hutch_run *run, struct hutch_event event)
@@ -52,7 +44,7 @@ static void emit(struct hutch_run *run, struct hutch_event event)
     if (!run->on_event)
         return;
     event.size = sizeof event;
-    event.time_ms = clock_ns(CLOCK_REALTIME) / 1000000U;
+    event.time_ms = sys_clock_ns(CLOCK_REALTIME) / 1000000U;
     event.sandbox = run->plan->id;
     run->on_event(run->arg, &event);
 }
@@ -421,7 +413,7 @@ static int on_gone(struct hutch_run *run, struct hutch_error *err)
                        ended.signal ? "signal" : "status",
                        ended.signal ? ended.signal : ended.code);
     /* We killed it: its usage includes its children's. */
-    on_exited(run, &ended, clock_ns(CLOCK_MONOTONIC));
+    on_exited(run, &ended, sys_clock_ns(CLOCK_MONOTONIC));
     return 0;
 }
 

@@ -29,11 +29,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/signalfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "backend/native/request.h"
 #include "backend/native/state.h"
+#include "sys/clock.h"
 #include "sys/message.h"
 #include "sys/process.h"
 #include "sys/ret.h"
@@ -41,17 +41,9 @@
 
 #define REPORTS_MAX 100
 
-uint64_t init_now_ns(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
-}
-
 void init_step_done(struct init *init, enum proto_step step)
 {
-    uint64_t now = init_now_ns();
+    uint64_t now = sys_clock_ns(CLOCK_MONOTONIC);
 
     init->step_ns[step] = now - init->last_ns;
     init->last_ns = now;
@@ -134,7 +126,7 @@ static void exec_failed(const struct init *init, const struct proto_request *req
 static void start(struct init *init, const struct proto_request *request, struct init_spawn *spawn)
 {
     int master = -1;
-    uint64_t at_ns = init_now_ns();
+    uint64_t at_ns = sys_clock_ns(CLOCK_MONOTONIC);
 
     if (request->tty) {
         int r = sys_terminal_open(&master, &spawn->terminal);
@@ -251,7 +243,7 @@ static void report_exit(struct init *init, pid_t pid, const struct sys_exit *end
         if (init->runs[i].pid != pid)
             continue;
         init->runs[i].pid = 0;
-        uint64_t at_ns = init_now_ns();
+        uint64_t at_ns = sys_clock_ns(CLOCK_MONOTONIC);
         if (init->runs[i].last)
             sweep(init);
         answer(init,

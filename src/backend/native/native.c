@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "backend/backend.h"
@@ -23,6 +22,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/str.h"
+#include "sys/clock.h"
 #include "sys/clone.h"
 #include "sys/ids.h"
 #include "sys/message.h"
@@ -40,14 +40,6 @@ struct native {
     bool reaped;
     struct sys_exit exit;
 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
-}
 
 /* ---- Starting ---- */
 
@@ -158,7 +150,7 @@ static int clone_init(struct native *native, int *trees, struct hutch_error *err
         .trees = trees,
         .sock = pair[1],
         .engine_pidfd = self,
-        .started_ns = now_ns(),
+        .started_ns = sys_clock_ns(CLOCK_MONOTONIC),
     };
 
     int pid = sys_clone_namespaces(flags, &pidfd);

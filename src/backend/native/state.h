@@ -60,4 +60,3 @@ int init_set_up(struct init *init, enum proto_step *ret_step, uint32_t *ret_inde
 
 /* One step of the set-up is done; how long it took. */
 void init_step_done(struct init *init, enum proto_step step);
-uint64_t init_now_ns(void);
