@@ -2,6 +2,7 @@
 """A: paths that the trusted side touches while it sets up, protects or hides."""
 import json
 import os
+import signal
 import subprocess
 import time
 
@@ -210,7 +211,8 @@ def run_while_flipping(flags, verb):
             if "root" in flags:
                 argv[argv.index(str(stage.attack))] = "/attack"
             code, text = stage.run(argv)
-            if code not in (HELD, ESCAPED, DONE, REFUSED):
+            # Killed: what init could neither remove nor move away stops the sandbox.
+            if code not in (HELD, ESCAPED, DONE, REFUSED, 128 + signal.SIGKILL):
                 return code, text
         return HELD, "the victim was never touched"
     return play
