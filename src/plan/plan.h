@@ -57,10 +57,9 @@ struct plan_mount {
     const char *origin;  /* flag or JSON pointer that asked for it; NULL for the layout's own */
     dev_t dev;           /* bind: identity of the source, checked again before it is mounted */
     ino_t ino;
-    uint64_t size_bytes; /* tmpfs: 0 leaves the kernel's default, half of the memory */
-    int source_fd;       /* bind: O_PATH of `source`, -1 otherwise. Owned by the plan. */
-    mode_t mode;         /* tmpfs, dir */
-    uid_t owner_uid;     /* bind with `idmap` */
+    int source_fd;   /* bind: O_PATH of `source`, -1 otherwise. Owned by the plan. */
+    mode_t mode;     /* tmpfs, dir */
+    uid_t owner_uid; /* bind with `idmap` */
     gid_t owner_gid;
     bool directory; /* bind, mask: directory or file */
     bool writable;

@@ -41,11 +41,11 @@ struct k_mount_attr {
     uint64_t userns_fd;
 };
 
-int sys_mount_clone(int fd, bool recursive)
+int sys_mount_clone(int dir, const char *name, bool recursive)
 {
-    unsigned flags = K_OPEN_TREE_CLONE | K_OPEN_TREE_CLOEXEC | AT_EMPTY_PATH;
+    unsigned flags = K_OPEN_TREE_CLONE | K_OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW;
 
-    return ret_errno(syscall(K_SYS_open_tree, fd, "", flags | (recursive ? K_AT_RECURSIVE : 0)));
+    return ret_errno(syscall(K_SYS_open_tree, dir, name, flags | (recursive ? K_AT_RECURSIVE : 0)));
 }
 
 int sys_mount_new(const char *type, const struct sys_mount_option *options, unsigned flags)

@@ -21,8 +21,11 @@ struct sys_mount_option {
     const char *value;
 };
 
-/* A detached copy of the mount at `fd` (and, recursive, all below it). */
-int sys_mount_clone(int fd, bool recursive);
+/*
+ * A detached copy of the mount at `name` in `dir` (and, recursive, all below it). "" is `dir` itself;
+ * a name that is a link is not followed.
+ */
+int sys_mount_clone(int dir, const char *name, bool recursive);
 
 /* A detached new file system, Linux 5.2. */
 int sys_mount_new(const char *type, const struct sys_mount_option *options, unsigned flags);

@@ -2,6 +2,7 @@
 #include "sys/process.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -183,4 +184,16 @@ int sys_wipe_arguments(void)
         return -EIO;
     memset((void *)start, 0, end - start);
     return 0;
+}
+
+void sys_run_elsewhere(pid_t pid)
+{
+    cpu_set_t mask;
+    int here = sched_getcpu();
+
+    if (here < 0 || here >= CPU_SETSIZE || sched_getaffinity(0, sizeof mask, &mask) < 0)
+        return;
+    CPU_CLR(here, &mask);
+    if (CPU_COUNT(&mask) > 0)
+        sched_setaffinity(pid, sizeof mask, &mask);
 }

@@ -54,3 +54,9 @@ void sys_signals_reset(void);
  * does not tell where they are.
  */
 int sys_wipe_arguments(void);
+
+/*
+ * Keep process `pid` off the processor we are on: the kernel starts a child beside its parent, and
+ * takes longer to move it than a short piece of work lasts. Does nothing where there is only one.
+ */
+void sys_run_elsewhere(pid_t pid);

@@ -28,11 +28,9 @@
 
 struct builder {
     const struct plan *plan;
-    int *trees;    /* per mount: its detached tree, -1 when none or attached */
-    int host;      /* the host's root */
-    int mask_dir;  /* unreadable directory and file, empty directory, in one tmpfs; */
-    int mask_file; /*   -1 when nothing is hidden */
-    int empty_dir;
+    int *trees;            /* per mount: its detached tree, -1 when none or attached */
+    int host;              /* the host's root */
+    int memory;            /* the one tmpfs that everything of the sandbox's own is a part of */
     int root;              /* the new root, -1 before its mount */
     int parent;            /* of the last step's target, since many share one; -1: none yet */
     const char *parent_of; /* the target it was opened for */
@@ -66,20 +64,23 @@ static int set_flags(struct builder *b, int tree, const struct plan_mount *mount
     return 0;
 }
 
-static int new_tmpfs(const struct plan_mount *mount)
+/* A detached copy of one directory or file of `memory`. */
+static int clone_memory(struct builder *b, const char *name, const struct plan_mount *mount)
 {
-    char mode[24] = {0};
-    char size[24] = {0};
-    struct sys_mount_option options[3] = {{NULL, NULL}};
-    size_t count = 0;
+    fd_auto int tree = sys_mount_clone(b->memory, name, false);
+    int r = tree < 0 ? tree : set_flags(b, tree, mount);
 
-    if (mount->mode != 01777) /* the kernel's default */
-        options[count++] = (struct sys_mount_option){"mode", mode};
-    if (mount->size_bytes)
-        options[count++] = (struct sys_mount_option){"size", size};
-    num_put(mode, mount->mode, 8);
-    num_put(size, mount->size_bytes, 10);
-    return sys_mount_new("tmpfs", options, init_mount_flags(mount));
+    return r < 0 ? r : fd_take(&tree);
+}
+
+static int new_tmpfs(struct builder *b, size_t index)
+{
+    const struct plan_mount *mount = &b->plan->mounts[index];
+    char name[24];
+
+    *num_put(name, index, 10) = '\0';
+    int r = ret_errno(mkdirat(b->memory, name, mount->mode));
+    return r < 0 ? r : clone_memory(b, name, mount);
 }
 
 /* With a `source`, that subset of it only. */
@@ -98,23 +99,42 @@ static int new_devpts(const struct plan_mount *mount)
     return sys_mount_new("devpts", options, init_mount_flags(mount));
 }
 
-/* A detached copy of the source, which must be the very file the plan looked at. */
-static int clone_source(struct builder *b, const struct plan_mount *mount)
+/* Whether this is the very file the plan looked at. */
+static int check_source(int fd, const struct plan_mount *mount)
 {
     struct stat st;
-    fd_auto int source = sys_open_beneath(b->host, mount->source + 1, O_PATH | O_NOFOLLOW, 0);
 
-    if (source < 0)
-        return source;
-    if (fstat(source, &st) < 0)
+    if (fstat(fd, &st) < 0)
         return -errno;
     if (mount->device && !(S_ISCHR(st.st_mode) && st.st_rdev == mount->dev))
         return -ENXIO;
     if (mount->ino && !(st.st_ino == mount->ino && st.st_dev == mount->dev))
         return -ESTALE;
+    return 0;
+}
 
-    fd_auto int tree = sys_mount_clone(source, mount->recursive);
-    int r = tree < 0 ? tree : set_flags(b, tree, mount);
+/* Devices are at places that only the host's root can change: named at once, and checked after. */
+static int clone_device(struct builder *b, const struct plan_mount *mount)
+{
+    fd_auto int tree = sys_mount_clone(b->host, mount->source + 1, false);
+    int r = tree < 0 ? tree : check_source(tree, mount);
+
+    if (r == 0)
+        r = set_flags(b, tree, mount);
+    return r < 0 ? r : fd_take(&tree);
+}
+
+static int clone_source(struct builder *b, const struct plan_mount *mount)
+{
+    if (mount->device)
+        return clone_device(b, mount);
+    fd_auto int source = sys_open_beneath(b->host, mount->source + 1, O_PATH | O_NOFOLLOW, 0);
+    int r = source < 0 ? source : check_source(source, mount);
+    if (r < 0)
+        return r;
+
+    fd_auto int tree = sys_mount_clone(source, "", mount->recursive);
+    r = tree < 0 ? tree : set_flags(b, tree, mount);
     return r < 0 ? r : fd_take(&tree);
 }
 
@@ -124,26 +144,27 @@ static int make_tree(struct builder *b, size_t index)
 
     switch (mount->kind) {
     case MOUNT_BIND: return fd_take(&b->trees[index]);
-    case MOUNT_TMPFS: return new_tmpfs(mount);
+    case MOUNT_TMPFS: return new_tmpfs(b, index);
     case MOUNT_PROC: return new_proc(mount);
     case MOUNT_DEVPTS: return new_devpts(mount);
-    case MOUNT_MASK: return sys_mount_clone(mount->directory ? b->mask_dir : b->mask_file, false);
-    case MOUNT_EMPTY: return sys_mount_clone(b->empty_dir, false);
+    case MOUNT_MASK: return clone_memory(b, mount->directory ? "mask" : "file", mount);
+    case MOUNT_EMPTY: return clone_memory(b, "empty", mount);
     default: return -EINVAL;
     }
+}
+
+static int use_host_root(struct builder *b)
+{
+    b->root = ret_errno(fcntl(b->host, F_DUPFD_CLOEXEC, 0));
+    return b->root < 0 ? b->root : set_flags(b, b->root, &b->plan->mounts[0]);
 }
 
 /* The first step is the root. */
 static int make_root(struct builder *b)
 {
-    const struct plan_mount *mount = &b->plan->mounts[0];
-
-    if (b->in_place) {
-        b->root = ret_errno(fcntl(b->host, F_DUPFD_CLOEXEC, 0));
-        return b->root < 0 ? b->root : set_flags(b, b->root, mount);
-    }
     fd_auto int tree = make_tree(b, 0);
     int r = tree < 0 ? tree : sys_mount_attach(tree, b->host, "");
+
     if (r == 0)
         b->root = fd_take(&tree);
     return r;
@@ -244,55 +265,42 @@ static int build_step(struct builder *b, size_t index)
     case MOUNT_FILE:
     case MOUNT_LINK: return make_node(b, mount);
     case MOUNT_SEAL: return seal(b, mount);
-    default: return index == 0 ? make_root(b) : attach(b, index);
+    default: return attach(b, index);
     }
-}
-
-static bool needs_scratch(const struct plan *plan)
-{
-    for (size_t i = 0; i < plan->mount_count; i++)
-        if (plan->mounts[i].kind == MOUNT_MASK || plan->mounts[i].kind == MOUNT_EMPTY)
-            return true;
-    return false;
 }
 
 /*
- * What hidden paths are covered with: a directory and a file that nobody may read, in one tmpfs for
- * all of them. It must be attached to be copied from; the host's /proc is a place that is certain to
- * be covered or detached, and that no source is in. Copies inherit its flags.
+ * All that is the sandbox's own lies in one tmpfs: its limit is the limit of everything, and one costs
+ * less than many. In it: what hidden paths are covered with, a directory and a file that nobody may
+ * read and an empty directory; later a directory for each MOUNT_TMPFS.
+ *
+ * It must be attached to be copied from; the host's /proc is a place that is certain to be covered or
+ * detached, and that no source is in. Copies inherit its flags.
  */
-static int make_scratch(struct builder *b)
+static int make_memory(struct builder *b)
 {
     static const struct sys_mount_option options[] = {{"mode", "0700"}, {NULL, NULL}};
-    const unsigned flags = SYS_MOUNT_NOSUID | SYS_MOUNT_NODEV | SYS_MOUNT_NOEXEC;
 
-    if (!needs_scratch(b->plan))
-        return 0;
-    fd_auto int scratch = sys_mount_new("tmpfs", options, flags);
-    if (scratch < 0)
-        return scratch;
-    int r = ret_errno(mkdirat(scratch, "mask", 0));
+    b->memory = sys_mount_new("tmpfs", options, SYS_MOUNT_NOSUID | SYS_MOUNT_NODEV);
+    if (b->memory < 0)
+        return b->memory;
+    int r = ret_errno(mkdirat(b->memory, "mask", 0));
     if (r == 0)
-        r = ret_errno(mkdirat(scratch, "empty", 0555));
+        r = ret_errno(mkdirat(b->memory, "empty", 0555));
     if (r == 0)
-        r = ret_errno(mknodat(scratch, "file", S_IFREG, 0));
-    if (r == 0)
-        r = sys_mount_set(scratch, false, SYS_MOUNT_RDONLY);
-    if (r == -ENOSYS) {
-        b->needs_remount = true;
-        r = 0;
-    }
-    if (r == 0)
-        r = sys_mount_attach(scratch, b->host, "proc");
-    if (r < 0)
+        r = ret_errno(mknodat(b->memory, "file", S_IFREG, 0));
+    return r < 0 ? r : sys_mount_attach(b->memory, b->host, "proc");
+}
+
+/* What was copied from stays below /proc, where nobody gets to; all the same, read-only. */
+static int close_memory(struct builder *b)
+{
+    int r = sys_mount_set(b->memory, false, SYS_MOUNT_RDONLY);
+
+    if (r != -ENOSYS)
         return r;
-    b->mask_dir = sys_open_beneath(scratch, "mask", O_PATH, 0);
-    b->mask_file = sys_open_beneath(scratch, "file", O_PATH, 0);
-    b->empty_dir = sys_open_beneath(scratch, "empty", O_PATH, 0);
-    return b->mask_dir < 0    ? b->mask_dir
-           : b->mask_file < 0 ? b->mask_file
-           : b->empty_dir < 0 ? b->empty_dir
-                              : 0;
+    b->needs_remount = true;
+    return 0;
 }
 
 static bool shows_host(const struct plan_mount *mount)
@@ -336,12 +344,19 @@ int init_files_build(const struct plan *plan, int *trees, struct init_files *ret
         r = sys_mount_make_private();
     if (r == 0)
         r = clone_sources(&b, ret_index);
+    /* The host's root is made read-only before there is anything of our own in it. */
+    if (r == 0 && b.in_place)
+        r = use_host_root(&b);
     if (r == 0)
-        r = make_scratch(&b);
-    for (size_t i = 0; r == 0 && i < plan->mount_count; i++) {
+        r = make_memory(&b);
+    if (r == 0 && !b.in_place)
+        r = make_root(&b);
+    for (size_t i = 1; r == 0 && i < plan->mount_count; i++) {
         *ret_index = (uint32_t)i;
         r = build_step(&b, i);
     }
+    if (r == 0)
+        r = close_memory(&b);
     ret->root = b.in_place ? -1 : b.root;
     ret->needs_remount = b.needs_remount;
     return r; /* init closes every descriptor but its own after set-up, or ends */

@@ -82,7 +82,7 @@ static int make_idmapped_tree(struct owner_map *owner, const struct plan_mount *
     int r = map_owner(owner, mount);
     if (r < 0)
         return err_sys(err, r, "ids", "cannot make a user namespace for '%s'", shown);
-    fd_auto int tree = sys_mount_clone(mount->source_fd, mount->recursive);
+    fd_auto int tree = sys_mount_clone(mount->source_fd, "", mount->recursive);
     if (tree < 0)
         return err_sys(err, tree, "mounts", "cannot copy the mount of '%s'", shown);
 

@@ -42,6 +42,8 @@ static int start_network(struct init *init)
     if (init->plan->net != NET_NONE)
         return 0;
     init->network_pid = sys_share_call(make_network, init, init->stack, STACK_BYTES);
+    if (init->network_pid > 0)
+        sys_run_elsewhere(init->network_pid);
     return init->network_pid < 0 ? init->network_pid : 0;
 }
 

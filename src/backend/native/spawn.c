@@ -31,7 +31,7 @@
 #include "sys/seccomp.h"
 #include "sys/terminal.h"
 
-static int set_limit(__rlimit_resource_t what, uint64_t value)
+static int set_limit(int what, uint64_t value)
 {
     struct rlimit limit;
 
