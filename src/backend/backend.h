@@ -62,6 +62,23 @@ struct sandbox_event {
     struct hutch_step setup[SANDBOX_STEPS_MAX]; /* of the sandbox, ends with a NULL name */
 };
 
+#define SANDBOX_UNKNOWN UINT64_MAX
+
+/* What everything in a sandbox uses, with all that has ended already. SANDBOX_UNKNOWN: not measured. */
+struct sandbox_usage {
+    uint64_t user_us;
+    uint64_t system_us;
+    uint64_t memory_bytes; /* now, tmpfs included */
+    uint64_t peak_memory_bytes;
+    uint64_t processes; /* now, threads too, without init */
+    uint64_t peak_processes;
+    uint64_t disk_bytes; /* added to the disk and to tmpfs, now */
+    uint64_t read_bytes; /* from and to devices */
+    uint64_t written_bytes;
+    bool memory_killed;     /* the kernel has killed something because of the memory limit */
+    bool processes_refused; /* the kernel has refused a process because of the limit on them */
+};
+
 struct sandbox_ops {
     int (*exec)(struct sandbox *sandbox, struct sandbox_exec *exec, struct hutch_error *err);
     /* Returns 1 with an event, 0 when there is none, negative when the sandbox broke its word. */
@@ -69,6 +86,8 @@ struct sandbox_ops {
     /* To the process group of a run, or with `tree` to every process of the sandbox. */
     int (*signal)(struct sandbox *sandbox, uint32_t run, int signal, bool tree,
                   struct hutch_error *err);
+    /* What it uses now; may be called as often as its cost allows. */
+    int (*measure)(struct sandbox *sandbox, struct sandbox_usage *ret);
     /* Everything dies at once; exit_fd tells when it has. */
     void (*kill)(struct sandbox *sandbox);
     /* Reap; -EAGAIN before exit_fd is readable. */

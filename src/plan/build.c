@@ -70,6 +70,8 @@ void plan_free(struct plan *plan)
         return;
     for (size_t i = 0; i < plan->mount_count; i++)
         fd_close(&plan->mounts[i].source_fd);
+    for (size_t i = 0; plan->cgroup.version > 0 && i < CONTROLLER_COUNT; i++)
+        fd_close(&plan->cgroup.parent[i]);
     arena_clear(&plan->arena);
     free(plan);
 }

@@ -87,11 +87,49 @@ struct plan_watch {
     const char *rest;      /* what would have to be created in it: "hooks", ".git/hooks" */
 };
 
+/* Who keeps a limit: what `enforced` says of it. */
+enum plan_means {
+    MEANS_NONE,       /* it is not limited */
+    MEANS_SUPERVISOR, /* the run's own clock and buffers */
+    MEANS_RLIMIT,     /* the kernel, per process; processes: per user namespace */
+    MEANS_CGROUP,     /* the kernel, for the whole sandbox */
+    MEANS_AFFINITY,   /* cpus: only these processors may be used */
+    MEANS_HOST,       /* cpus: the host has no more */
+    MEANS_SAMPLED,    /* measured every few milliseconds, and everything killed on excess */
+    MEANS_TMPFS,      /* disk: nothing but memory can be written to, and that has a size */
+};
+
 struct plan_limits {
     uint64_t timeout_ms; /* each may be NUM_NO_LIMIT */
     uint64_t output_bytes;
     uint64_t open_files;
     uint64_t file_size_bytes;
+    uint64_t cpu_time_ms;
+    uint64_t cpus_milli; /* 1500: one and a half processors */
+    uint64_t memory_bytes;
+    uint64_t disk_bytes;
+    uint64_t processes; /* and threads, at a time */
+    enum plan_means cpu_time_means;
+    enum plan_means cpus_means;
+    enum plan_means memory_means;
+    enum plan_means disk_means;
+    enum plan_means processes_means;
+};
+
+/* The controllers that hutch has a use for. In v2 cpuacct is part of every group. */
+enum plan_controller {
+    CONTROLLER_MEMORY,
+    CONTROLLER_PIDS,
+    CONTROLLER_CPU,
+    CONTROLLER_CPUACCT,
+    CONTROLLER_COUNT,
+};
+
+/* Where the sandbox's control group can be made. Descriptors are the plan's. */
+struct plan_cgroup {
+    int version; /* 2, 1, or 0: nowhere */
+    int parent
+        [CONTROLLER_COUNT]; /* O_PATH directory a group is made in; v2: all in [0]; -1: none */
 };
 
 struct plan_identity {
@@ -108,6 +146,7 @@ struct plan {
     enum policy_net net;
     struct plan_identity identity;
     struct plan_limits limits;
+    struct plan_cgroup cgroup;
     const char *hostname;
     const char *home;       /* the caller's, canonical; NULL when there is none */
     const char *workspace;  /* inside */
