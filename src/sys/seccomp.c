@@ -2,8 +2,8 @@
 #include "sys/seccomp.h"
 
 #include <linux/filter.h>
+#include <linux/ioctl.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -55,10 +55,16 @@ int sys_seccomp_load_listen(const struct sock_filter *code, unsigned short len)
     return r == -EINVAL ? load(code, len, K_FLAG_NEW_LISTENER) : r;
 }
 
+/* Not by libc's ioctl(): that of some takes an int, which these numbers do not fit. */
+static int notify(int listener, unsigned long request, void *arg)
+{
+    return (int)syscall(SYS_ioctl, listener, request, arg);
+}
+
 void sys_seccomp_quick(int listener)
 {
     /* Older kernels refuse: then answers are just slower. */
-    if (ioctl(listener, K_NOTIF_SET_FLAGS, K_NOTIF_SYNC_WAKE_UP) < 0)
+    if (notify(listener, K_NOTIF_SET_FLAGS, (void *)K_NOTIF_SYNC_WAKE_UP) < 0)
         errno = 0;
 }
 
@@ -67,7 +73,7 @@ int sys_seccomp_receive(int listener, struct sys_seccomp_call *ret)
     struct k_notif notif;
 
     memset(&notif, 0, sizeof notif); /* the kernel refuses anything else */
-    int r = ret_errno(ioctl(listener, K_NOTIF_RECV, &notif));
+    int r = ret_errno(notify(listener, K_NOTIF_RECV, &notif));
     if (r < 0)
         return r;
     ret->id = notif.id;
@@ -79,7 +85,7 @@ int sys_seccomp_receive(int listener, struct sys_seccomp_call *ret)
 
 bool sys_seccomp_waits(int listener, uint64_t id)
 {
-    return ioctl(listener, K_NOTIF_ID_VALID, &id) == 0;
+    return notify(listener, K_NOTIF_ID_VALID, &id) == 0;
 }
 
 int sys_seccomp_answer(int listener, uint64_t id, int64_t result)
@@ -90,5 +96,5 @@ int sys_seccomp_answer(int listener, uint64_t id, int64_t result)
         .error = result < 0 ? (int32_t)result : 0,
     };
 
-    return ret_errno(ioctl(listener, K_NOTIF_SEND, &resp));
+    return ret_errno(notify(listener, K_NOTIF_SEND, &resp));
 }
