@@ -323,8 +323,9 @@ HUTCH_API int hutch_run_fd(const struct hutch_run *run);
 
 /*
  * Do what there is to do, waiting at most `timeout_ms` for it (-1: for ever, 0: not at all).
- * Returns 1 when the run has ended and everything of its sandbox is gone, 0 before that. A failure
- * to set up the sandbox is a negative return; nothing has run then.
+ * Returns 1 when the run has ended and no process of it is left, 0 before that; hutch_run_free() waits
+ * for the rest of its sandbox. A failure to set up the sandbox is a negative return; nothing has run
+ * then.
  */
 HUTCH_API int hutch_run_step(struct hutch_run *run, int timeout_ms, struct hutch_error *err);
 

@@ -7,9 +7,10 @@
  *        │                 │ deadline: SIGTERM to the tree, GRACE_MS later SIGKILL
  *        └─ FAILED: step returns the error, nothing has run
  *
- * A one-shot sandbox ends with its command: init exits after EXITED, the kernel kills what the
+ * A one-shot sandbox ends with its command: before it says EXITED, init kills and reaps what the
  * command left behind, and then every pipe has an end. So DRAINING terminates, and when a run is
- * OVER no process of it exists.
+ * OVER no process of it exists. Init itself ends meanwhile, its namespaces with it; run_free() waits
+ * for that.
  */
 #include "run/run.h"
 
@@ -475,7 +476,8 @@ static int step(struct hutch_run *run, int timeout_ms, struct hutch_error *err)
             *err = run->error;
         return run->error.code;
     }
-    if (run->gone && relay_is_over(&run->output[0]) && relay_is_over(&run->output[1]))
+    if ((run->exited || run->exec_errno || run->gone) && relay_is_over(&run->output[0]) &&
+        relay_is_over(&run->output[1]))
         return finish(run, err);
     return 0;
 }
@@ -552,8 +554,6 @@ void run_free(struct hutch_run *run)
 {
     if (!run)
         return;
-    if (run->sandbox)
-        run->sandbox->ops->free(run->sandbox);
     relay_stop(&run->input);
     for (int i = 0; i < 2; i++) {
         relay_stop(&run->output[i]);
@@ -565,6 +565,8 @@ void run_free(struct hutch_run *run)
     fd_close(&run->timer);
     fd_close(&run->epoll);
     result_free(run->result);
+    if (run->sandbox) /* late: what it has to wait for goes on meanwhile */
+        run->sandbox->ops->free(run->sandbox);
     plan_free(run->plan);
     free(run);
 }

@@ -68,14 +68,25 @@ static _Noreturn void give_up(const struct init *init, enum proto_step step, uin
 
 /* ---- Serving ---- */
 
-/* After the last process: what was created although protected is gone for good now. */
+/*
+ * End what is left; then what was created although protected is gone for good. Orphans become our
+ * children: who has none is alone. Asking is cheaper than kill(-1), which looks at every process of
+ * the host.
+ */
 static void sweep(struct init *init)
 {
-    if (init->plan->watch_count == 0)
-        return;
-    kill(-1, SIGKILL);
-    sys_wait_all();
-    watch_look(&init->watch);
+    struct sys_exit ended;
+    int pid;
+
+    do
+        pid = sys_wait_any(&ended);
+    while (pid > 0);
+    if (pid == 0) {
+        kill(-1, SIGKILL);
+        sys_wait_all();
+    }
+    if (init->plan->watch_count > 0)
+        watch_look(&init->watch);
 }
 
 /* The engine is gone, or broke its word. */
