@@ -81,19 +81,36 @@ void *arena_alloc(struct arena *arena, size_t size)
     return memory;
 }
 
+static char *copy_bytes(struct arena *arena, const char *text, size_t len)
+{
+    char *copy = arena_alloc(arena, len + 1);
+
+    if (copy)
+        memcpy(copy, text, len);
+    return copy;
+}
+
 char *arena_strdup(struct arena *arena, const char *text)
 {
-    return arena_strndup(arena, text, strlen(text));
+    return copy_bytes(arena, text, strlen(text));
 }
 
 char *arena_strndup(struct arena *arena, const char *text, size_t len)
 {
-    size_t used = strnlen(text, len);
-    char *copy = arena_alloc(arena, used + 1);
+    return copy_bytes(arena, text, strnlen(text, len));
+}
 
-    if (copy)
-        memcpy(copy, text, used);
-    return copy;
+char *arena_concat(struct arena *arena, const char *first, const char *second)
+{
+    size_t first_len = strlen(first);
+    size_t second_len = strlen(second);
+    char *text = arena_alloc(arena, first_len + second_len + 1);
+
+    if (text) {
+        memcpy(text, first, first_len);
+        memcpy(text + first_len, second, second_len);
+    }
+    return text;
 }
 
 char *arena_printf(struct arena *arena, const char *fmt, ...)

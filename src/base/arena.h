@@ -24,6 +24,8 @@ bool arena_failed(const struct arena *arena);
 void *arena_alloc(struct arena *arena, size_t size);
 char *arena_strdup(struct arena *arena, const char *text);
 char *arena_strndup(struct arena *arena, const char *text, size_t len);
+/* `first` and `second`, one after the other. */
+char *arena_concat(struct arena *arena, const char *first, const char *second);
 char *arena_printf(struct arena *arena, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /*

@@ -61,11 +61,14 @@ char *path_join(struct arena *arena, const char *dir, const char *name)
 
 bool path_is_within(const char *path, const char *dir)
 {
-    size_t len = strlen(dir);
-
-    if (len == 1) /* "/" */
+    if (dir[1] == '\0') /* "/" */
         return true;
-    return strncmp(path, dir, len) == 0 && (path[len] == '\0' || path[len] == '/');
+    /* By hand: asked thousands of times for a plan, and most answers are in the first few bytes. */
+    while (*dir && *path == *dir) {
+        path++;
+        dir++;
+    }
+    return *dir == '\0' && (*path == '\0' || *path == '/');
 }
 
 size_t path_depth(const char *path)

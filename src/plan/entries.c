@@ -83,9 +83,9 @@ const struct plan_entry *plan_entry_covering(const struct plan_entries *entries,
 
     for (size_t i = 0; i < entries->count; i++) {
         const struct plan_entry *entry = &entries->items[i];
-        size_t len = strlen(entry->mount.target);
         if (is_node(&entry->mount) || !path_is_within(path, entry->mount.target))
             continue;
+        size_t len = strlen(entry->mount.target);
         if (!best || len > best_len || (len == best_len && entry->precedence > best->precedence)) {
             best = entry;
             best_len = len;

@@ -96,7 +96,7 @@ static const char *next_place(const struct rules *rules, const char *path, size_
             continue;
         const char *rest = path + (str_eq(mount->source, "/") ? 0 : strlen(mount->source));
         const char *target = str_eq(mount->target, "/") ? "" : mount->target;
-        const char *place = arena_printf(&rules->plan->arena, "%s%s", target, rest);
+        const char *place = arena_concat(&rules->plan->arena, target, rest);
         if (place && !place[0])
             place = "/";
         /* Something else may have been put over the place: a private /tmp over the host's. */

@@ -235,12 +235,18 @@ static enum policy_id find_field(const char *path)
 static int merge_shipped(struct policy *policy, const struct profile_shipped *shipped,
                          struct hutch_error *err)
 {
+    const char *last_key = "";
+    enum policy_id id = POLICY_FIELD_COUNT;
+
     for (const char *record = shipped->settings; *record;) {
         const char *key = next_field(&record);
         const struct set_source source = {.origin = next_field(&record)};
         char how = *next_field(&record);
-        enum policy_id id = find_field(key);
         int r;
+
+        if (!str_eq(key, last_key)) /* entries of one list follow each other */
+            id = find_field(key);
+        last_key = key;
 
         if (id == POLICY_FIELD_COUNT)
             return err_set(err, HUTCH_EINTERNAL, source.origin, "unknown key '%s'", key);

@@ -76,31 +76,37 @@ static int hold_namespace(void *arg)
     _exit(0);
 }
 
-int sys_ids_namespace(const struct sys_idmap *map)
+int sys_ids_namespace(const struct sys_idmap *map, struct sys_ids_holder *holder)
 {
-    /* The child shares our memory (no page tables to copy) and needs only a little stack. */
-    _Alignas(16) char stack[8192];
-    int pipe_fds[2];
-    int r = ret_errno(pipe2(pipe_fds, O_CLOEXEC));
+    holder->pid = 0;
+    int r = ret_errno(pipe2(holder->pipe_fds, O_CLOEXEC));
     if (r < 0)
         return r;
 
-    pid_t pid = clone(hold_namespace, stack + sizeof stack, CLONE_VM | CLONE_NEWUSER, pipe_fds);
+    /* The child shares our memory: no page tables to copy. */
+    pid_t pid = clone(hold_namespace, holder->stack + sizeof holder->stack,
+                      CLONE_VM | CLONE_NEWUSER, holder->pipe_fds);
     r = ret_errno(pid);
     fd_auto int ns = -1;
     if (r > 0) {
+        holder->pid = pid;
         fd_auto int proc = open_proc(pid);
         r = proc < 0 ? proc : write_maps(proc, map, false);
         if (r >= 0)
             r = ns = ret_errno(openat(proc, "ns/user", O_RDONLY | O_CLOEXEC));
     }
-    close(pipe_fds[0]);
-    close(pipe_fds[1]);
-    /* Without an exit signal, __WCLONE waits for exactly this child and nobody else's. */
-    if (pid > 0)
-        while (waitpid(pid, NULL, __WCLONE) < 0 && errno == EINTR)
-            ;
+    close(holder->pipe_fds[0]);
+    close(holder->pipe_fds[1]);
     return r < 0 ? r : fd_take(&ns);
+}
+
+void sys_ids_release(struct sys_ids_holder *holder)
+{
+    /* Without an exit signal, __WCLONE waits for exactly this child and nobody else's. */
+    if (holder->pid > 0)
+        while (waitpid(holder->pid, NULL, __WCLONE) < 0 && errno == EINTR)
+            ;
+    holder->pid = 0;
 }
 
 /* Raw calls: libc's versions change every thread of the process, and this one has no others. */

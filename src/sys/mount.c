@@ -112,18 +112,12 @@ int sys_mount_remount(const char *path, unsigned flags)
     return ret_errno(mount(NULL, path, NULL, ms, NULL));
 }
 
-int sys_mount_pivot(int new_root)
+int sys_mount_enter(int new_root)
 {
     int r = ret_errno(fchdir(new_root));
     if (r < 0)
         return r;
 
-    /* The old root lands on top of the new one, and is then the mount that "." names. */
-    r = ret_errno(syscall(SYS_pivot_root, ".", "."));
-    if (r < 0)
-        return r;
-    r = ret_errno(umount2(".", MNT_DETACH));
-    if (r < 0)
-        return r;
-    return ret_errno(chdir("/"));
+    r = ret_errno(chroot("."));
+    return r < 0 ? r : ret_errno(chdir("/"));
 }

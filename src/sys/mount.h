@@ -48,5 +48,9 @@ int sys_mount_make_private(void);
 /* Change the flags of the mount at `path` to exactly `flags`; for kernels without sys_mount_set(). */
 int sys_mount_remount(const char *path, unsigned flags);
 
-/* Make `new_root` the root of this namespace and detach the old one. */
-int sys_mount_pivot(int new_root);
+/*
+ * Make `new_root`, which is mounted on "/", the root of this process and of all that it starts. The
+ * old root stays below it: to uncover it, or to leave a root, takes a capability. Detaching it would
+ * take one grace period of the kernel, and taking it down right after one more.
+ */
+int sys_mount_enter(int new_root);

@@ -60,6 +60,8 @@ static const struct call_info table[] = {
     CALL(exit_group, 0),
     CALL(clock_gettime, 0),
     CALL(getrandom, 0),
+    CALL(sched_getaffinity, 0), /* a wish about speed, not a step */
+    CALL(sched_setaffinity, 0),
     CALL(brk, 0), /* the call itself returns no error but the break that stays */
 
     /* The descriptor is gone whatever close() says, and no caller can do anything about it. */
@@ -67,10 +69,11 @@ static const struct call_info table[] = {
 
     CALL(capset, EPERM),
     CALL(chdir, EACCES, ENOENT, ENOMEM),
+    CALL(chroot, EACCES, EPERM),
     CALL(clone, EAGAIN, ENOMEM, EPERM, ENOSPC),
     NEW(clone3, EPERM, EAGAIN, ENOMEM, ENOSPC, EINVAL, ENOSYS),
     NEW(close_range, ENOMEM, EMFILE, EINVAL, ENOSYS),
-    CALL(dup3, EBUSY, EMFILE),
+    CALL(dup3, EMFILE), /* after EBUSY some libcs try again */
     CALL(epoll_create1, EMFILE, ENFILE, ENOMEM),
     CALL(epoll_ctl, ENOMEM, ENOSPC),
     CALL(epoll_pwait, ENOMEM),
@@ -110,7 +113,6 @@ static const struct call_info table[] = {
     NEW(pidfd_open, EMFILE, ENOMEM, EPERM, ENOSYS),
     NEW(pidfd_send_signal, EPERM, ENOSYS),
     CALL(pipe2, EMFILE, ENFILE),
-    CALL(pivot_root, EINVAL, EPERM),
     CALL(ppoll, ENOMEM),
     CALL(prctl, EPERM, EACCES, ENOMEM),
     CALL(pread64, EIO),
@@ -144,13 +146,15 @@ static const struct call_info table[] = {
 #if defined(__x86_64__)
     CALL(access, EACCES),
     CALL(arch_prctl, 0),
-    CALL(dup2, EBUSY, EMFILE),
+    CALL(dup2, EMFILE),
     CALL(epoll_wait, ENOMEM),
     CALL(fork, EAGAIN, ENOMEM),
+    CALL(lstat, EIO, ENOMEM),
     CALL(mkdir, ENOSPC, EACCES),
     CALL(open, EMFILE, ENOMEM),
     CALL(poll, ENOMEM),
     CALL(readlink, EIO, ENOMEM),
+    CALL(stat, EIO, ENOMEM),
     CALL(vfork, EAGAIN, ENOMEM),
 #endif
 };

@@ -17,7 +17,7 @@ const char *native_step_name(enum proto_step step)
         [STEP_NETWORK] = "network",
         [STEP_IDS] = "ids",
         [STEP_MOUNTS] = "mounts",
-        [STEP_PIVOT] = "pivot",
+        [STEP_ENTER] = "enter",
         [STEP_LANDLOCK] = "landlock",
         [STEP_PRIVILEGES] = "privileges",
         [STEP_DESCRIPTORS] = "descriptors",
@@ -114,7 +114,7 @@ int native_describe_setup(const struct plan *plan, enum proto_step step, uint32_
     case STEP_DESCRIPTORS:
         return err_sys(err, -error, "descriptors",
                        "cannot close what the sandbox inherited, or watch its protected paths");
-    case STEP_PIVOT: return err_sys(err, -error, "pivot", "cannot enter the new file system");
+    case STEP_ENTER: return err_sys(err, -error, "enter", "cannot enter the new file system");
     default: return err_sys(err, -error, native_step_name(step), "cannot drop privileges");
     }
 }

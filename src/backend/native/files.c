@@ -4,13 +4,13 @@
  *
  * Sources are copied first, while the host's tree is as it was; then the root is made and everything
  * is attached in the plan's order. A layout that shows the host's root uses the namespace's own copy
- * of it in place: nothing to clone, pivot to and detach.
+ * of it in place: nothing to clone and enter.
  *
  * Should: name every source from the host's root and every target from the new root by descriptor,
  * following no link; check that a source is still the file that was planned; give a mount its
  * flags while it is detached, so that it is never there without them.
  * Mustn't: create anything outside of tmpfs mounts made here, but for the mount points of a
- * workspace that is the root; leave the host's root attached.
+ * workspace that is the root; leave a way to the host's root, which stays covered by the new one.
  */
 #include <errno.h>
 #include <fcntl.h>

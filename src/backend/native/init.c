@@ -8,7 +8,7 @@
  *                   default every signal, wipe its arguments.
  *  2. ids           Should: wait until the engine has mapped the ids.
  *                   Mustn't: make a file before that (it would have no owner).
- *  3. files         Should: build the plan's file system and pivot into it; enter the network.
+ *  3. files         Should: build the plan's file system and enter it, and the network.
  *  4. privileges    Should: refuse nested user namespaces, leave the session keyring, close every
  *                   inherited descriptor, drop all capabilities, put a filter on.
  *                   Mustn't: keep anything of the engine but the socket and its pidfd.

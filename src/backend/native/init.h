@@ -25,13 +25,13 @@ _Noreturn void init_main(const struct init_args *args);
 
 /* files.c: build the plan's file system below a new root. On failure *ret_index is the mount. */
 struct init_files {
-    int root;           /* where the caller pivots to; -1: it is in place already */
+    int root;           /* what the caller enters; -1: it is in place already */
     bool needs_remount; /* the kernel lacks mount_setattr: call init_files_remount() after */
 };
 int init_files_build(const struct plan *plan, int *trees, struct init_files *ret,
                      uint32_t *ret_index);
 
-/* remount.c: give every mount its flags by the old call. After the pivot. */
+/* remount.c: give every mount its flags by the old call. After the new root was entered. */
 int init_files_remount(const struct plan *plan);
 
 /* The flags that the mounts of one step of the plan have. */

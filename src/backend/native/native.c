@@ -53,6 +53,7 @@ struct owner_map {
     uid_t uid;
     gid_t gid;
     int userns; /* -1 before the first */
+    struct sys_ids_holder holder;
 };
 
 static int map_owner(struct owner_map *owner, const struct plan_mount *mount)
@@ -67,7 +68,8 @@ static int map_owner(struct owner_map *owner, const struct plan_mount *mount)
     if (owner->userns >= 0 && owner->uid == mount->owner_uid && owner->gid == mount->owner_gid)
         return 0;
     fd_close(&owner->userns);
-    owner->userns = sys_ids_namespace(&map);
+    sys_ids_release(&owner->holder);
+    owner->userns = sys_ids_namespace(&map, &owner->holder);
     owner->uid = mount->owner_uid;
     owner->gid = mount->owner_gid;
     return owner->userns < 0 ? owner->userns : 0;
@@ -100,15 +102,15 @@ static int make_idmapped_tree(struct owner_map *owner, const struct plan_mount *
     return 0;
 }
 
-static int make_trees(const struct plan *plan, int *trees, struct hutch_error *err)
+static int make_trees(const struct plan *plan, struct owner_map *owner, int *trees,
+                      struct hutch_error *err)
 {
-    struct owner_map owner = {.identity = &plan->identity, .userns = -1};
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < plan->mount_count; i++)
         if (plan->mounts[i].idmap)
-            r = make_idmapped_tree(&owner, &plan->mounts[i], &trees[i], err);
-    fd_close(&owner.userns);
+            r = make_idmapped_tree(owner, &plan->mounts[i], &trees[i], err);
+    fd_close(&owner->userns);
     return r;
 }
 
@@ -171,6 +173,7 @@ static const struct sandbox_ops native_ops;
 
 static int native_start(const struct plan *plan, struct sandbox **ret, struct hutch_error *err)
 {
+    struct owner_map owner = {.identity = &plan->identity, .userns = -1};
     struct native *native = calloc(1, sizeof *native);
     int *trees = malloc(sizeof *trees * (plan->mount_count + 1));
 
@@ -183,9 +186,10 @@ static int native_start(const struct plan *plan, struct sandbox **ret, struct hu
     native->plan = plan;
     for (size_t i = 0; i < plan->mount_count; i++)
         trees[i] = -1;
-    int r = make_trees(plan, trees, err);
+    int r = make_trees(plan, &owner, trees, err);
     if (r == 0)
         r = clone_init(native, trees, err);
+    sys_ids_release(&owner.holder);
     for (size_t i = 0; i < plan->mount_count; i++)
         fd_close(&trees[i]);
     free(trees);

@@ -40,7 +40,7 @@ enum proto_step {
     STEP_PROCESS,
     STEP_IDS,
     STEP_MOUNTS,
-    STEP_PIVOT,
+    STEP_ENTER,
     STEP_LANDLOCK,
     STEP_PRIVILEGES,
     STEP_NETWORK, /* made beside the others; what is left of it then */

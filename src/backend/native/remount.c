@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Mount flags on kernels without mount_setattr (before 5.12): every mount there is, one by one, as
- * the table of mounts lists them. Runs after the pivot, when that table shows the sandbox alone and
+ * the table of mounts lists them. Runs in the new root, when that table shows the sandbox alone and
  * before anything untrusted runs in it.
  */
 #include <errno.h>

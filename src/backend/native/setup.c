@@ -188,7 +188,7 @@ static int build_files(struct init *init)
 
 static int enter_files(struct init *init)
 {
-    int r = init->files.root < 0 ? ret_errno(chdir("/")) : sys_mount_pivot(init->files.root);
+    int r = init->files.root < 0 ? ret_errno(chdir("/")) : sys_mount_enter(init->files.root);
 
     return r == 0 && init->files.needs_remount ? init_files_remount(init->plan) : r;
 }
@@ -217,7 +217,7 @@ int init_set_up(struct init *init, enum proto_step *ret_step, uint32_t *ret_inde
         int (*run)(struct init *init);
     } stages[] = {
         {STEP_PROCESS, own_process},     {STEP_IDS, take_ids},
-        {STEP_MOUNTS, build_files},      {STEP_PIVOT, enter_files},
+        {STEP_MOUNTS, build_files},      {STEP_ENTER, enter_files},
         {STEP_LANDLOCK, build_landlock}, {STEP_PRIVILEGES, drop_privileges},
         {STEP_NETWORK, join_network},    {STEP_DESCRIPTORS, drop_capabilities},
     };

@@ -128,7 +128,9 @@ static void a_namespace_as_a_descriptor(void **state)
     struct stat made;
     int before = open_fds();
 
-    int ns = sys_ids_namespace(&map);
+    struct sys_ids_holder holder;
+    int ns = sys_ids_namespace(&map, &holder);
+    sys_ids_release(&holder);
     if (ns == -EPERM || ns == -EACCES || ns == -ENOSPC) {
         assert_int_equal(open_fds(), before);
         SKIP("only root can do this (%s)", strerror(-ns));
