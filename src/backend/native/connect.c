@@ -44,9 +44,8 @@ static int take_socket(pid_t pid, int fd)
 
 static bool is_own(const struct notify *notify, const struct stat *st)
 {
-    for (size_t i = 0; i < notify->own_count; i++)
-        if (notify->own[i] == st->st_dev)
-            return true;
+    if (st->st_dev == notify->own)
+        return true;
     /* With the host's network all sockets are in its namespace, and the list tells nothing. */
     fd_auto int diag = notify->plan->net == NET_NONE ? sys_unix_diag_open() : -1;
     return diag >= 0 && sys_unix_diag_has(diag, st->st_dev, st->st_ino) == 1;

@@ -293,8 +293,13 @@ static int make_memory(struct builder *b)
 }
 
 /* What was copied from stays below /proc, where nobody gets to; all the same, read-only. */
-static int close_memory(struct builder *b)
+static int close_memory(struct builder *b, dev_t *ret_dev)
 {
+    struct stat st;
+
+    if (fstat(b->memory, &st) < 0)
+        return -errno;
+    *ret_dev = st.st_dev;
     int r = sys_mount_set(b->memory, false, SYS_MOUNT_RDONLY);
 
     if (r != -ENOSYS)
@@ -356,7 +361,7 @@ int init_files_build(const struct plan *plan, int *trees, struct init_files *ret
         r = build_step(&b, i);
     }
     if (r == 0)
-        r = close_memory(&b);
+        r = close_memory(&b, &ret->memory);
     ret->root = b.in_place ? -1 : b.root;
     ret->needs_remount = b.needs_remount;
     return r; /* init closes every descriptor but its own after set-up, or ends */

@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "backend/native/proto.h"
 #include "plan/plan.h"
@@ -25,6 +26,7 @@ _Noreturn void init_main(const struct init_args *args);
 
 /* files.c: build the plan's file system below a new root. On failure *ret_index is the mount. */
 struct init_files {
+    dev_t memory;       /* the file system of all that is the sandbox's own */
     int root;           /* what the caller enters; -1: it is in place already */
     bool needs_remount; /* the kernel lacks mount_setattr: call init_files_remount() after */
 };

@@ -15,22 +15,15 @@
 
 #define RETRY_MS 2
 
-void notify_init(struct notify *notify, const struct plan *plan)
+void notify_init(struct notify *notify, const struct plan *plan, dev_t own)
 {
     memset(notify, 0, sizeof *notify);
     notify->plan = plan;
+    notify->own = own;
     for (size_t i = 0; i < NOTIFY_LISTENERS; i++)
         notify->listeners[i].fd = -1;
     for (size_t i = 0; i < NOTIFY_PENDING; i++)
         notify->pending[i].sock = -1;
-
-    for (size_t i = 0; i < plan->mount_count; i++) {
-        struct stat st;
-        const struct plan_mount *mount = &plan->mounts[i];
-        if (mount->kind == MOUNT_TMPFS && notify->own_count < NOTIFY_OWN_DEVICES &&
-            stat(mount->target, &st) == 0)
-            notify->own[notify->own_count++] = st.st_dev;
-    }
 }
 
 int notify_add(struct notify *notify, int listener, uint32_t run)

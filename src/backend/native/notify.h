@@ -20,7 +20,6 @@
 
 #define NOTIFY_LISTENERS 64
 #define NOTIFY_PENDING 16
-#define NOTIFY_OWN_DEVICES 16
 
 /* A connect() that could not be finished at once; its caller waits. */
 struct notify_pending {
@@ -35,8 +34,7 @@ struct notify_pending {
 
 struct notify {
     const struct plan *plan;
-    dev_t own[NOTIFY_OWN_DEVICES]; /* file systems that only this sandbox can make sockets on */
-    size_t own_count;
+    dev_t own; /* the file system that only this sandbox can make sockets on */
     struct {
         int fd; /* -1: free */
         uint32_t run;
@@ -46,7 +44,7 @@ struct notify {
     void *arg;
 };
 
-void notify_init(struct notify *notify, const struct plan *plan);
+void notify_init(struct notify *notify, const struct plan *plan, dev_t own);
 
 /* Serve the questions of a run. Takes the listener. */
 int notify_add(struct notify *notify, int listener, uint32_t run);

@@ -164,7 +164,7 @@ static int keep_descriptors(struct init *init)
     int r = place_descriptors(keep);
     init->sock = FD_SOCKET;
     init->landlock = keep[FD_LANDLOCK] < 0 ? -1 : FD_LANDLOCK;
-    notify_init(&init->notify, plan);
+    notify_init(&init->notify, plan, init->files.memory);
     return r < 0 ? r : watch_open(&init->watch, plan);
 }
 
