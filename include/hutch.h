@@ -105,6 +105,35 @@ HUTCH_API int hutch_policy_merge(struct hutch_policy *policy, const char *json, 
 HUTCH_API int hutch_policy_set(struct hutch_policy *policy, const char *flag, const char *value,
                                const char *origin, struct hutch_error *err);
 
+/* One limit as a policy says it: "memory" and "2G". */
+struct hutch_suggested_limit {
+    const char *name;
+    const char *value;
+};
+
+/* Limits that fit a command. They go by its name alone: nothing is run or looked at. */
+struct hutch_suggestion {
+    const char *kind;    /* "compiler", "test runner"; "unknown" */
+    const char *reason;  /* one line */
+    const char *command; /* what was recognized: "npm install"; NULL when nothing was */
+    const struct hutch_suggested_limit *limits; /* ends with a NULL name */
+};
+
+/*
+ * Suggest limits for the command `argv`, which ends with NULL. Those for a command that is not known are
+ * the limits of the profile `default`. On success the caller owns *ret; free it with free().
+ */
+HUTCH_API int hutch_suggest(const char *const *argv, struct hutch_suggestion **ret,
+                            struct hutch_error *err);
+
+/*
+ * Give the policy the limits that hutch_suggest() has for `argv`; those it has stay when the command is
+ * not known. They replace what was set before: call this right after hutch_policy_new(), and what
+ * documents and flags say later wins.
+ */
+HUTCH_API int hutch_policy_suggest(struct hutch_policy *policy, const char *const *argv,
+                                   struct hutch_error *err);
+
 /*
  * The merged policy as a JSON document, every key that has a value.
  * On success the caller owns *ret; free it with free().
@@ -190,6 +219,8 @@ enum hutch_event_type {
     HUTCH_EVENT_RUN_TIMEOUT = 5,
     HUTCH_EVENT_RUN_EXITED = 6,
     HUTCH_EVENT_VIOLATION = 7,
+    HUTCH_EVENT_LIMIT_WARNING = 8,  /* once for each limit, at 80 % of it */
+    HUTCH_EVENT_LIMIT_EXCEEDED = 9, /* the run is ended because of it */
 };
 
 struct hutch_result;
@@ -217,6 +248,9 @@ struct hutch_event {
     size_t data_len;                         /* run.output */
     const struct hutch_result *result;       /* run.exited */
     const struct hutch_violation *violation; /* violation */
+    const char *limit;                       /* limit.*: "memory" */
+    uint64_t current;                        /* limit.*: in the unit of struct hutch_limit */
+    uint64_t max;
 };
 
 /* Called from within hutch_run_start(), hutch_run_step() or hutch_run(), on their thread. */
@@ -234,6 +268,10 @@ enum hutch_reason {
     HUTCH_TIMEOUT = 2,
     HUTCH_CANCELLED = 3,
     HUTCH_SETUP = 4, /* hutch could not start the command; see `error` */
+    HUTCH_CPU_TIME = 5,
+    HUTCH_MEMORY = 6,
+    HUTCH_PROCESSES = 7, /* it failed after it was refused a process */
+    HUTCH_DISK = 8,      /* it wrote more than it may, or failed after its tmpfs was full */
 };
 
 /* The stable word for a reason ("exited", "timeout", ...). Any thread. */
@@ -251,6 +289,14 @@ struct hutch_fact {
     const char *value; /* "true" and "false" stand for themselves in JSON */
 };
 
+/* One limit that was in force. */
+struct hutch_limit {
+    const char *name; /* as in a policy: "memory", "cpu_time" */
+    uint64_t max;     /* bytes, milliseconds, a number; thousandths of processors for "cpus" */
+};
+
+#define HUTCH_UNKNOWN UINT64_MAX
+
 /* What happened to one command. Owned by whoever received it; read only. */
 struct hutch_result {
     size_t size;
@@ -262,7 +308,7 @@ struct hutch_result {
     double duration_ms;
     double user_ms;
     double system_ms;
-    uint64_t peak_memory_bytes; /* of the largest process */
+    uint64_t peak_memory_bytes; /* of all processes at once, where it can be measured */
     const char *stdout_data;    /* captured; NUL-terminated, may contain NULs */
     size_t stdout_len;
     uint64_t stdout_bytes; /* written by the command, kept or not */
@@ -279,7 +325,12 @@ struct hutch_result {
     size_t violation_count;                   /* how many of them */
     uint64_t violation_total;                 /* with those that were only counted */
     struct hutch_error
-        error; /* code 0 unless reason is HUTCH_SETUP, or the command's exec failed */
+        error;               /* code 0 unless reason is HUTCH_SETUP, or the command's exec failed */
+    uint64_t peak_processes; /* with threads; HUTCH_UNKNOWN when not measured, as below */
+    uint64_t disk_bytes;     /* added to the disk and held in memory */
+    uint64_t read_bytes;     /* from devices */
+    uint64_t written_bytes;  /* to devices */
+    const struct hutch_limit *limits; /* ends with a NULL name */
 };
 
 /* Free a result. NULL is accepted. */

@@ -15,9 +15,25 @@
 
 #define CALLS (FILTER_CALL_LAST + 1)
 
-enum kind { KIND_DEFAULT, KIND_STRICT, KIND_INIT, KIND_FLOOR, KIND_NO_UNIX, KINDS };
+enum kind {
+    KIND_DEFAULT,
+    KIND_STRICT,
+    KIND_INIT,
+    KIND_FLOOR,
+    KIND_NO_UNIX,
+    KIND_PINNED,
+    KINDS,
+};
 
-static const char *const kind_names[KINDS] = {"default", "strict", "init", "floor", "no-unix"};
+static const char *const kind_names[KINDS] = {
+    "default", "strict", "init", "floor", "no-unix", "pinned",
+};
+
+/* On top of others: what they do not refuse they leave to what is below. */
+static bool is_extra(enum kind kind)
+{
+    return kind == KIND_NO_UNIX || kind == KIND_PINNED;
+}
 
 struct generator {
     const char *arch_name;
@@ -74,12 +90,13 @@ static struct rule_verdict verdict_of(const struct generator *gen, enum kind kin
     static const struct rule_verdict allow = {.ret = ALLOW};
     static const struct rule_verdict unknown = {.ret = FAIL(ENOSYS)};
     static const struct rule_verdict no_unix = {.rules = rule_no_unix};
+    static const struct rule_verdict refused = {.ret = FAIL(EPERM)};
     const struct rule_group *group = gen->groups[nr];
     bool strict = group && (group->strict.ret || group->strict.rules);
 
     /* What has no name now may mean anything later. Under a command's filter that is settled. */
     if (!gen->known[nr])
-        return kind == KIND_INIT || kind == KIND_NO_UNIX ? allow : unknown;
+        return kind == KIND_INIT || is_extra(kind) ? allow : unknown;
     switch (kind) {
     case KIND_DEFAULT: return group ? group->normal : unknown;
     case KIND_STRICT:
@@ -89,6 +106,8 @@ static struct rule_verdict verdict_of(const struct generator *gen, enum kind kin
     case KIND_INIT: return group && group->hold >= HOLD_INIT ? group->normal : allow;
     case KIND_FLOOR: return group && group->hold >= HOLD_FLOOR ? group->normal : allow;
     case KIND_NO_UNIX: return nr == filter_call_number(gen->arch, "socket") ? no_unix : allow;
+    case KIND_PINNED:
+        return nr == filter_call_number(gen->arch, "sched_setaffinity") ? refused : allow;
     case KINDS: break;
     }
     abort();
@@ -107,7 +126,7 @@ static size_t make_ranges(const struct generator *gen, enum kind kind, struct em
         if (!last || last->ret != verdict.ret || last->rules != verdict.rules)
             ranges[count++] = (struct emit_range){(uint32_t)nr, verdict};
     }
-    if (kind != KIND_NO_UNIX)
+    if (!is_extra(kind))
         ranges[count++] = (struct emit_range){CALLS, {.ret = FAIL(ENOSYS)}};
     return count;
 }

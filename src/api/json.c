@@ -26,8 +26,11 @@ const char *hutch_code_name(int code)
 const char *hutch_reason_name(enum hutch_reason reason)
 {
     static const char *const names[] = {
-        [HUTCH_EXITED] = "exited",       [HUTCH_SIGNALED] = "signaled", [HUTCH_TIMEOUT] = "timeout",
-        [HUTCH_CANCELLED] = "cancelled", [HUTCH_SETUP] = "setup",
+        [HUTCH_EXITED] = "exited",   [HUTCH_SIGNALED] = "signaled",
+        [HUTCH_TIMEOUT] = "timeout", [HUTCH_CANCELLED] = "cancelled",
+        [HUTCH_SETUP] = "setup",     [HUTCH_CPU_TIME] = "cpu_time",
+        [HUTCH_MEMORY] = "memory",   [HUTCH_PROCESSES] = "processes",
+        [HUTCH_DISK] = "disk",
     };
 
     return (size_t)reason < ARRAY_LEN(names) ? names[reason] : "unknown";
@@ -83,14 +86,33 @@ static json_t *setup_json(const struct hutch_result *result)
     return object;
 }
 
+static json_t *number_or_null(uint64_t number)
+{
+    return number == HUTCH_UNKNOWN ? json_null() : json_integer((json_int_t)number);
+}
+
 static json_t *usage_json(const struct hutch_result *result)
 {
-    return json_pack("{s:o, s:o, s:o, s:I, s:I, s:I}", "cpu_ms",
-                     milliseconds(result->user_ms + result->system_ms), "user_ms",
-                     milliseconds(result->user_ms), "system_ms", milliseconds(result->system_ms),
-                     "peak_memory_bytes", (json_int_t)result->peak_memory_bytes, "stdout_bytes",
-                     (json_int_t)result->stdout_bytes, "stderr_bytes",
-                     (json_int_t)result->stderr_bytes);
+    const struct {
+        const char *name;
+        uint64_t number;
+    } numbers[] = {
+        {"peak_memory_bytes", result->peak_memory_bytes},
+        {"peak_processes", result->peak_processes},
+        {"disk_bytes", result->disk_bytes},
+        {"read_bytes", result->read_bytes},
+        {"written_bytes", result->written_bytes},
+        {"stdout_bytes", result->stdout_bytes},
+        {"stderr_bytes", result->stderr_bytes},
+    };
+    json_t *object = json_object();
+
+    json_object_set_new(object, "cpu_ms", milliseconds(result->user_ms + result->system_ms));
+    json_object_set_new(object, "user_ms", milliseconds(result->user_ms));
+    json_object_set_new(object, "system_ms", milliseconds(result->system_ms));
+    for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+        json_object_set_new(object, numbers[i].name, number_or_null(numbers[i].number));
+    return object;
 }
 
 static json_t *error_json(const struct hutch_error *error)
@@ -182,6 +204,8 @@ static const char *event_name(enum hutch_event_type type)
         [HUTCH_EVENT_RUN_TIMEOUT] = "run.timeout",
         [HUTCH_EVENT_RUN_EXITED] = "run.exited",
         [HUTCH_EVENT_VIOLATION] = "violation",
+        [HUTCH_EVENT_LIMIT_WARNING] = "limit.warning",
+        [HUTCH_EVENT_LIMIT_EXCEEDED] = "limit.exceeded",
     };
 
     return (size_t)type < ARRAY_LEN(names) && names[type] ? names[type] : "unknown";
@@ -213,6 +237,11 @@ int hutch_event_to_json(const struct hutch_event *event, char **ret, struct hutc
         json_object_set_new(object, "stream",
                             json_string(event->stream == 1 ? "stdout" : "stderr"));
         add_stream(object, "data", event->data, event->data_len);
+    }
+    if (event->limit) {
+        json_object_set_new(object, "limit", json_string(event->limit));
+        json_object_set_new(object, "current", number_or_null(event->current));
+        json_object_set_new(object, "max", number_or_null(event->max));
     }
     if (event->violation)
         json_object_set_new(object, "violation", violation_json(event->violation));

@@ -77,6 +77,8 @@ struct sandbox_usage {
     uint64_t written_bytes;
     bool memory_killed;     /* the kernel has killed something because of the memory limit */
     bool processes_refused; /* the kernel has refused a process because of the limit on them */
+    bool disk_full;         /* nothing more fits into its tmpfs */
+    unsigned pause_ms;      /* measuring again sooner than that would cost too much */
 };
 
 struct sandbox_ops {

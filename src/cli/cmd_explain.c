@@ -7,6 +7,23 @@
 #include "cli/options.h"
 #include "cli/out.h"
 
+/* The plan has the limits; why it has these is known here alone. */
+static int print_suggestion(const struct options *options, struct hutch_error *err)
+{
+    struct hutch_suggestion *suggestion;
+
+    int r = hutch_suggest(options->argv, &suggestion, err);
+    if (r < 0)
+        return r;
+    if (suggestion->command)
+        printf("limits auto  %s (%s): %s\n", suggestion->kind, suggestion->command,
+               suggestion->reason);
+    else
+        puts("limits auto  not a known command: those of the profile");
+    free(suggestion);
+    return 0;
+}
+
 int explain_print(const struct options *options, struct hutch_error *err)
 {
     struct hutch_command command = HUTCH_COMMAND_INIT;
@@ -20,11 +37,14 @@ int explain_print(const struct options *options, struct hutch_error *err)
                           err);
     if (r < 0)
         return r;
-    if (options->json)
+    if (options->json) {
         out_document(text);
-    else
-        out_text(text);
-    return 0;
+        return 0;
+    }
+    if (options_limits_auto(options))
+        r = print_suggestion(options, err);
+    out_text(text);
+    return r;
 }
 
 int cmd_explain(const struct cli_command *self, char **args)

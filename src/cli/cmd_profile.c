@@ -83,6 +83,79 @@ static int show_profile(const struct cli_command *self, char **args)
     return out_finish(0, CLI_FAILED);
 }
 
+/* The row of help that says what a limit is; NULL for one that has none. */
+static const struct hutch_option *limit_option(const char *name)
+{
+    static const char section[] = "limits.";
+    size_t count;
+    const struct hutch_option *rows = hutch_options(&count);
+
+    for (size_t i = 0; i < count; i++) {
+        if (str_starts(rows[i].key, section) && str_eq(rows[i].key + strlen(section), name))
+            return &rows[i];
+    }
+    return NULL;
+}
+
+static void print_suggestion(const struct hutch_suggestion *suggestion)
+{
+    const char *command = suggestion->command;
+
+    printf("%s%s%s\n%s\n\n", suggestion->kind, command ? ": " : "", command ? command : "",
+           suggestion->reason);
+    for (const struct hutch_suggested_limit *limit = suggestion->limits; limit->name; limit++) {
+        const struct hutch_option *option = limit_option(limit->name);
+
+        printf("  %-13s %-5s %s\n", option ? option->flag : limit->name, limit->value,
+               option ? option->help : "");
+    }
+    if (command)
+        puts("\n'hutch run --limits auto' uses them, below what flags and documents say.");
+}
+
+/* A document for --policy. Counts are numbers there, as people write them. */
+static void print_suggestion_json(const struct hutch_suggestion *suggestion)
+{
+    json_t *limits = json_object();
+    json_auto_ref json_t *document = json_pack(
+        "{s:o, s:o}", "description", json_sprintf("%s: %s", suggestion->kind, suggestion->reason),
+        "limits", limits);
+
+    for (const struct hutch_suggested_limit *limit = suggestion->limits; limit->name; limit++) {
+        bool is_count = limit->value[strspn(limit->value, "0123456789")] == '\0';
+
+        json_object_set_new(limits, limit->name,
+                            is_count ? json_integer(strtoll(limit->value, NULL, 10))
+                                     : json_string(limit->value));
+    }
+
+    str_auto char *text = json_dumps(document, JSON_INDENT(2));
+    if (!text)
+        abort();
+    out_document(text);
+}
+
+static int suggest_limits(const struct cli_command *self, char **args)
+{
+    bool json = args[0] && str_eq(args[0], "--json");
+    struct hutch_suggestion *suggestion;
+    struct hutch_error err;
+
+    args += json;
+    bool dashes = args[0] && str_eq(args[0], "--");
+    args += dashes;
+    if (!args[0] || (!dashes && args[0][0] == '-'))
+        return wrong_usage(self);
+    if (hutch_suggest((const char *const *)args, &suggestion, &err) < 0)
+        return out_error(&err);
+    if (json)
+        print_suggestion_json(suggestion);
+    else
+        print_suggestion(suggestion);
+    free(suggestion);
+    return out_finish(0, CLI_FAILED);
+}
+
 int cmd_profile(const struct cli_command *self, char **args)
 {
     if (!args[0])
@@ -91,6 +164,8 @@ int cmd_profile(const struct cli_command *self, char **args)
         return list_profiles(self, args + 1);
     if (str_eq(args[0], "show"))
         return show_profile(self, args + 1);
+    if (str_eq(args[0], "suggest"))
+        return suggest_limits(self, args + 1);
     if (str_eq(args[0], "--help") || str_eq(args[0], "-h")) {
         help_command(self);
         return out_finish(0, CLI_FAILED);

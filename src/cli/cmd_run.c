@@ -10,15 +10,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <hutch.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/fd.h"
-#include "base/json.h"
+#include "base/num.h"
 #include "base/str.h"
 #include "cli/events.h"
 #include "cli/explain.h"
@@ -27,6 +29,7 @@
 #include "cli/out.h"
 #include "cli/signals.h"
 #include "cli/terminal.h"
+#include "cli/usage.h"
 
 /* The same signal this often means "now": the command may be ignoring it. */
 enum { INSIST = 3 };
@@ -127,28 +130,46 @@ static int run_to_result(const struct options *options, const struct hutch_comma
     return r;
 }
 
-static void say_timeout(const struct hutch_policy *policy)
+/* The limit of this name that was in force. */
+static uint64_t limit_of(const struct hutch_result *result, const char *name)
 {
-    str_auto char *text = NULL;
-    json_auto_ref json_t *json = NULL;
-    const char *limit = NULL;
+    for (const struct hutch_limit *limit = result->limits; limit && limit->name; limit++) {
+        if (str_eq(limit->name, name))
+            return limit->max;
+    }
+    return USAGE_NONE;
+}
 
-    if (hutch_policy_to_json(policy, &text, NULL) == 0 &&
-        json_parse_object(text, strlen(text), strlen(text), "policy", &json, NULL) == 0)
-        json_unpack(json, "{s:{s:s}}", "limits", "timeout", &limit);
-    out_line("timed out after %s", limit ? limit : "its time limit");
+static void say_limit(const struct hutch_result *result)
+{
+    uint64_t limit = limit_of(result, hutch_reason_name(result->reason));
+    char text[NUM_TEXT_MAX];
+
+    switch (result->reason) {
+    case HUTCH_TIMEOUT: out_line("timed out after %s", num_format_duration(limit, text)); break;
+    case HUTCH_CPU_TIME:
+        out_line("used up its CPU time of %s", num_format_duration(limit, text));
+        break;
+    case HUTCH_MEMORY:
+        out_line("ran out of memory: the limit is %s", num_format_size(limit, text));
+        break;
+    case HUTCH_DISK:
+        out_line("ran out of disk space: the limit is %s", num_format_size(limit, text));
+        break;
+    default: out_line("failed after it was refused a process: the limit is %" PRIu64, limit);
+    }
 }
 
 /* The line on stderr about an end that is not simply the command's own. */
-static void say_why(const struct options *options, const struct hutch_result *result)
+static void say_why(const struct hutch_result *result)
 {
     struct hutch_error error = result->error;
 
     error.where[0] = '\0'; /* the message names the command; the step that failed says no more */
     if (error.code)
         out_error(&error);
-    else if (result->reason == HUTCH_TIMEOUT)
-        say_timeout(options->policy);
+    else if (result->reason == HUTCH_TIMEOUT || result->reason >= HUTCH_CPU_TIME)
+        say_limit(result);
     else if (result->reason == HUTCH_CANCELLED)
         out_line("cancelled, the sandbox was ended");
     else if (result->signal == SIGKILL)
@@ -161,7 +182,7 @@ static int report(const struct options *options, const struct hutch_result *resu
     str_auto char *json = NULL;
 
     if (!options->json) {
-        say_why(options, result);
+        say_why(result);
         if (!result->output_errno)
             return result->status;
         out_line("the command's output could not be written: %s", strerror(result->output_errno));
@@ -173,6 +194,32 @@ static int report(const struct options *options, const struct hutch_result *resu
     }
     puts(json);
     return out_finish(result->status, CLI_RUN_FAILED);
+}
+
+static struct usage usage_of(const struct hutch_result *result)
+{
+    return (struct usage){
+        .cpu_ms = result->user_ms + result->system_ms,
+        .wall_ms = result->duration_ms,
+        .memory_bytes = result->peak_memory_bytes,
+        .memory_limit = limit_of(result, "memory"),
+        .processes = result->peak_processes,
+        .process_limit = limit_of(result, "processes"),
+        .disk_bytes = result->disk_bytes,
+        .disk_limit = limit_of(result, "disk"),
+    };
+}
+
+static void say_usage(const struct hutch_result *result)
+{
+    struct usage usage = usage_of(result);
+    buf_auto struct buf line;
+
+    buf_init(&line, SIZE_MAX);
+    usage_put(&line, &usage);
+    buf_puts(&line, "\n");
+    if (!line.failed)
+        fputs(line.data, stderr);
 }
 
 /* Returns the exit status, or a negative code when nothing ran. */
@@ -206,6 +253,8 @@ static int run_options(const struct options *options, struct hutch_error *err)
         return r;
 
     int status = report(options, result);
+    if (options->usage && result->reason != HUTCH_SETUP)
+        say_usage(result);
     hutch_result_free(result);
     return status;
 }

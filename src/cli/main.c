@@ -21,9 +21,12 @@ const struct cli_command cli_commands[] = {
      "With --format FORMAT it prints the same for other programs instead: man and keys\n"
      "(scdoc), flags (one a line), bash, zsh and fish (completions).",
      false},
-    {"profile", cmd_profile, "profile list [--json] | show NAME",
-     "list the named policies, or print one",
-     "A policy document may start from a profile with \"extends\": \"NAME\".", false},
+    {"profile", cmd_profile,
+     "profile list [--json] | show NAME | suggest [--json] [--] COMMAND [ARG...]",
+     "list the named policies, print one, or suggest limits for a command",
+     "A policy document may start from a profile with \"extends\": \"NAME\".\n"
+     "'suggest' runs nothing; with --json it prints a document for --policy.",
+     false},
     {"run", cmd_run, "run [OPTIONS] [--] COMMAND [ARG...]", "run one command in a sandbox", NULL,
      true},
     {"schema", cmd_schema, "schema", "print the JSON Schema of a policy document", NULL, false},

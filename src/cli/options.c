@@ -29,6 +29,10 @@ struct own_option {
     {                                                                                              \
         flag, short_flag, argument, section, variable, NULL, help                                  \
     }
+#define OWN_WORDS(flag, argument, section, values, help)                                           \
+    {                                                                                              \
+        flag, NULL, argument, section, NULL, values, help                                          \
+    }
 
 static const struct own_option own_options[] = {
     {OWN("--profile", "-p", "NAME", "start", "HUTCH_PROFILE",
@@ -36,6 +40,9 @@ static const struct own_option own_options[] = {
      offsetof(struct options, profile)},
     {OWN("--policy", NULL, "FILE", "start", NULL, "merge this JSON policy over it; - is stdin"),
      NO_TARGET},
+    {OWN_WORDS("--limits", "WHOSE", "start", "profile|auto",
+               "those of the profile, or those suggested for the command"),
+     offsetof(struct options, limits)},
     {OWN("--cwd", NULL, "DIR", "command", NULL,
          "working directory inside (default: the workspace)"),
      offsetof(struct options, cwd)},
@@ -47,12 +54,14 @@ static const struct own_option own_options[] = {
      offsetof(struct options, json)},
     {OWN("--events", NULL, "FILE", "command", NULL, "append events as JSON lines; - is stderr"),
      offsetof(struct options, events_path)},
+    {OWN("--usage", NULL, NULL, "command", NULL, "say on stderr at the end what was used"),
+     offsetof(struct options, usage)},
     {OWN("--dry-run", NULL, NULL, "command", NULL, "print the plan, run nothing"),
      offsetof(struct options, dry_run)},
     {OWN("--help", "-h", NULL, "command", NULL, "print this help"), offsetof(struct options, help)},
 };
 
-enum { OWN_FIRST = 2 }; /* this many own options come before those of the policy */
+enum { OWN_FIRST = 3 }; /* this many own options come before those of the policy */
 
 static const struct {
     const char *key, *title;
@@ -337,12 +346,27 @@ static int set_flags(struct hutch_policy *policy, const struct parser *parser,
     return 0;
 }
 
+bool options_limits_auto(const struct options *options)
+{
+    return options->limits && str_eq(options->limits, "auto");
+}
+
+static int check_limits(const struct options *options, struct hutch_error *err)
+{
+    if (!options->limits || options_limits_auto(options) || str_eq(options->limits, "profile"))
+        return 0;
+    return err_set(err, HUTCH_EINVALID, "--limits", "'%s' is not one of profile|auto",
+                   options->limits);
+}
+
 static int make_policy(struct options *options, const struct parser *parser,
                        struct hutch_error *err)
 {
     const char *profile = options->profile ? options->profile : variable("HUTCH_PROFILE");
 
     int r = hutch_policy_new(profile, &options->policy, err);
+    if (r == 0 && options_limits_auto(options))
+        r = hutch_policy_suggest(options->policy, options->argv, err);
     if (r == 0)
         r = set_variables(options->policy, err);
     if (r == 0)
@@ -378,7 +402,8 @@ static int parse(struct parser *parser, struct options *options, struct hutch_er
         return err_set(err, HUTCH_EINVALID, NULL, "no command given; see 'hutch help %s'",
                        parser->command->name);
     options->argv = (const char *const *)parser->next;
-    return make_policy(options, parser, err);
+    r = check_limits(options, err);
+    return r < 0 ? r : make_policy(options, parser, err);
 }
 
 int options_parse(const struct cli_command *command, char **args, struct options *ret,

@@ -4,7 +4,8 @@
  * each row of hutch_options(). Parsing stops at the first word that is not an option.
  *
  * What wins, from weakest to strongest: the profile (the last --profile, else HUTCH_PROFILE, else
- * "default"), the environment variables, each --policy document in order, the flags in order.
+ * "default"), what --limits auto suggests, the environment variables, each --policy document in
+ * order, the flags in order.
  */
 #pragma once
 
@@ -18,13 +19,15 @@ struct options {
     struct hutch_policy *policy; /* everything merged */
     const char *const *argv;     /* the command and its arguments, ends with NULL */
     const char *profile;         /* NULL: HUTCH_PROFILE or "default" */
+    const char *limits;          /* "auto": those suggested for the command. NULL: "profile" */
     const char *cwd;             /* NULL: the workspace */
     const char *stdin_path;
     const char *events_path; /* "-" is stderr */
     bool tty;
     bool json;
     bool dry_run;
-    bool help; /* help was asked for: nothing else is checked or set */
+    bool usage; /* say at the end what was used */
+    bool help;  /* help was asked for: nothing else is checked or set */
 };
 
 /*
@@ -35,6 +38,9 @@ struct options {
 int options_parse(const struct cli_command *command, char **args, struct options *ret,
                   struct hutch_error *err);
 void options_clear(struct options *options);
+
+/* Whether the limits are those suggested for the command. */
+bool options_limits_auto(const struct options *options);
 
 #define options_auto __attribute__((cleanup(options_clear)))
 

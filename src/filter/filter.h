@@ -10,7 +10,8 @@
  *   init                       on PID 1, and so under every command. No listener.
  *   default | strict           on a command, with a listener; or, for a user's own file,
  *   floor, then the user's     floor with a listener, the user's without.
- *   no-unix                    on top of either where the sandbox has no unix sockets.
+ *   no-unix                    on top of either where the sandbox has no unix sockets;
+ *   pinned                     where its processors are its limit: it may not choose others.
  *
  * `init` and `floor` ask for a notification wherever `default` does and never answer with an error
  * there, or nobody would hear of it. A notification that nobody listens to is ENOSYS.

@@ -40,9 +40,13 @@ static int build(const struct policy *policy, struct plan *plan, struct hutch_er
     if (r == 0)
         r = plan_pass_limits(policy, plan, err);
     if (r == 0)
+        r = plan_pass_cgroup(policy, plan, err);
+    if (r == 0)
         r = plan_pass_locks(policy, plan, err);
     if (r == 0)
         r = build_files(policy, plan, &entries, err);
+    if (r == 0)
+        plan_pass_disk(plan);
     if (r == 0)
         r = plan_pass_environment(policy, plan, err);
     return r;

@@ -4,6 +4,7 @@
  * the page; values that come from outside are printed with escapes, never raw.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -140,19 +141,38 @@ static void put_locks(struct buf *out, const struct plan *plan)
     }
 }
 
-static void put_limits(struct buf *out, const struct plan_limits *limits)
+static const char *limit_text(const struct plan_limit_row *row, char out[NUM_TEXT_MAX])
 {
-    char a[NUM_TEXT_MAX];
-    char b[NUM_TEXT_MAX];
-    char c[NUM_TEXT_MAX];
+    bool is_time = str_eq(row->name, "timeout") || str_eq(row->name, "cpu_time");
+    bool is_count = str_eq(row->name, "processes") || str_eq(row->name, "open_files");
 
-    buf_printf(out, "limits       timeout %s, output %s, file size %s, ",
-               num_format_duration(limits->timeout_ms, a), num_format_size(limits->output_bytes, b),
-               num_format_size(limits->file_size_bytes, c));
-    if (limits->open_files == NUM_NO_LIMIT)
-        buf_puts(out, "open files unlimited\n");
-    else
-        buf_printf(out, "open files %" PRIu64 "\n", limits->open_files);
+    if (row->max == NUM_NO_LIMIT)
+        return "unlimited";
+    if (is_time)
+        return num_format_duration(row->max, out);
+    if (str_eq(row->name, "cpus"))
+        return num_format_cpus(row->max, out);
+    if (!is_count)
+        return num_format_size(row->max, out);
+    snprintf(out, NUM_TEXT_MAX, "%" PRIu64, row->max);
+    return out;
+}
+
+static void put_limits(struct buf *out, const struct plan *plan)
+{
+    struct plan_limit_row rows[PLAN_LIMIT_ROWS];
+    char text[NUM_TEXT_MAX];
+
+    plan_limit_rows(plan, rows);
+    for (size_t i = 0; i < PLAN_LIMIT_ROWS; i++) {
+        buf_printf(out, "%-12s %-10s %s", i == 0 ? "limits" : "", rows[i].name,
+                   limit_text(&rows[i], text));
+        if (rows[i].means != MEANS_NONE)
+            buf_printf(out, " (%s)", plan_means_name(rows[i].means));
+        buf_puts(out, "\n");
+    }
+    if (plan->cgroup.version > 0)
+        buf_printf(out, "             in a control group (v%d)\n", plan->cgroup.version);
 }
 
 int plan_explain_text(const struct plan *plan, const struct plan_command *command, char **ret,
@@ -179,7 +199,7 @@ int plan_explain_text(const struct plan *plan, const struct plan_command *comman
     buf_printf(&out, "network      %s\n",
                plan->net == NET_HOST ? "the host's" : "none but its own loopback");
     put_locks(&out, plan);
-    put_limits(&out, &plan->limits);
+    put_limits(&out, plan);
     put_files(&out, plan);
     buf_puts(&out, "environment\n");
     for (const char *const *var = plan->env; *var; var++) {

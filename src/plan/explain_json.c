@@ -85,27 +85,45 @@ static json_t *locks_json(const struct plan *plan)
                      sockets, "watched", watched);
 }
 
+/* Numbers under a name with their unit, and by what means each is kept. */
+static json_t *limits_json(const struct plan *plan)
+{
+    static const char *const keys[PLAN_LIMIT_ROWS] = {
+        "timeout_ms", "cpu_time_ms", "cpus_milli",      "memory_bytes", "disk_bytes",
+        "processes",  "open_files",  "file_size_bytes", "output_bytes",
+    };
+    struct plan_limit_row rows[PLAN_LIMIT_ROWS];
+    json_t *object = json_object();
+    json_t *means = json_object();
+
+    plan_limit_rows(plan, rows);
+    for (size_t i = 0; i < PLAN_LIMIT_ROWS; i++) {
+        json_object_set_new(object, keys[i], limit(rows[i].max));
+        if (rows[i].means != MEANS_NONE)
+            json_object_set_new(means, rows[i].name, json_string(plan_means_name(rows[i].means)));
+    }
+    json_object_set_new(object, "means", means);
+    return object;
+}
+
 int plan_explain_json(const struct plan *plan, const struct plan_command *command, char **ret,
                       struct hutch_error *err)
 {
     char layout[16];
     char net[16];
     const struct plan_identity *id = &plan->identity;
-    const struct plan_limits *limits = &plan->limits;
 
     policy_enum_name(POLICY_LAYOUT, plan->layout, layout, sizeof layout);
     policy_enum_name(POLICY_NET, plan->net, net, sizeof net);
     json_auto_ref json_t *root = json_pack(
-        "{s:o, s:o, s:b, s:{s:s, s:s}, s:{s:I, s:I, s:I, s:I, s:s}, s:s, s:s, s:o,"
-        " s:{s:o, s:o, s:o, s:o}, s:o, s:o, s:o}",
+        "{s:o, s:o, s:b, s:{s:s, s:s}, s:{s:I, s:I, s:I, s:I, s:s}, s:s, s:s, s:o, s:o,"
+        " s:o, s:o, s:o}",
         "argv", strings(command->argv), "cwd", string(command->cwd), "tty", (int)command->tty,
         "isolation", "level", "container", "backend", "native", "identity", "user",
         (json_int_t)id->uid, "group", (json_int_t)id->gid, "host_user", (json_int_t)id->host_uid,
         "host_group", (json_int_t)id->host_gid, "hostname", plan->hostname, "network", net,
-        "layout", layout, "workspace", string(plan->workspace), "limits", "timeout_ms",
-        limit(limits->timeout_ms), "output_bytes", limit(limits->output_bytes), "file_size_bytes",
-        limit(limits->file_size_bytes), "open_files", limit(limits->open_files), "locks",
-        locks_json(plan), "mounts", mounts_json(plan), "environment", strings(plan->env));
+        "layout", layout, "workspace", string(plan->workspace), "limits", limits_json(plan),
+        "locks", locks_json(plan), "mounts", mounts_json(plan), "environment", strings(plan->env));
     char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
     if (!text)
         return err_oom(err);

@@ -9,6 +9,11 @@
 #define OUTPUT_BYTES (1U << 20)
 #define OPEN_FILES 1024
 #define FILE_SIZE_BYTES (1U << 30)
+#define CPU_TIME_MS 60000
+#define CPUS_MILLI 2000
+#define MEMORY_BYTES (1U << 30)
+#define DISK_BYTES (1U << 30)
+#define PROCESSES 256
 
 static uint64_t limit(const struct policy *policy, enum policy_id id, uint64_t otherwise)
 {
@@ -25,6 +30,64 @@ int plan_pass_limits(const struct policy *policy, struct plan *plan, struct hutc
         .output_bytes = limit(policy, POLICY_OUTPUT, OUTPUT_BYTES),
         .open_files = limit(policy, POLICY_OPEN_FILES, OPEN_FILES),
         .file_size_bytes = limit(policy, POLICY_FILE_SIZE, FILE_SIZE_BYTES),
+        .cpu_time_ms = limit(policy, POLICY_CPU_TIME, CPU_TIME_MS),
+        .cpus_milli = limit(policy, POLICY_CPUS, CPUS_MILLI),
+        .memory_bytes = limit(policy, POLICY_MEMORY, MEMORY_BYTES),
+        .disk_bytes = limit(policy, POLICY_DISK, DISK_BYTES),
+        .processes = limit(policy, POLICY_PROCESSES, PROCESSES),
     };
     return 0;
+}
+
+/* Whether a run can add to a disk of the host. */
+static bool writes_to_host(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->mount_count; i++)
+        if (plan_mount_grows(&plan->mounts[i]))
+            return true;
+    return false;
+}
+
+bool plan_mount_grows(const struct plan_mount *mount)
+{
+    return mount->kind == MOUNT_BIND && mount->writable && !mount->device && mount->source_fd >= 0;
+}
+
+void plan_pass_disk(struct plan *plan)
+{
+    if (plan->limits.disk_bytes != NUM_NO_LIMIT)
+        plan->limits.disk_means = writes_to_host(plan) ? MEANS_SAMPLED : MEANS_TMPFS;
+}
+
+void plan_limit_rows(const struct plan *plan, struct plan_limit_row ret[PLAN_LIMIT_ROWS])
+{
+    const struct plan_limits *limits = &plan->limits;
+    const struct plan_limit_row rows[PLAN_LIMIT_ROWS] = {
+        {"timeout", limits->timeout_ms, MEANS_SUPERVISOR},
+        {"cpu_time", limits->cpu_time_ms, limits->cpu_time_means},
+        {"cpus", limits->cpus_milli, limits->cpus_means},
+        {"memory", limits->memory_bytes, limits->memory_means},
+        {"disk", limits->disk_bytes, limits->disk_means},
+        {"processes", limits->processes, limits->processes_means},
+        {"open_files", limits->open_files, MEANS_RLIMIT},
+        {"file_size", limits->file_size_bytes, MEANS_RLIMIT},
+        {"output", limits->output_bytes, MEANS_SUPERVISOR},
+    };
+
+    for (size_t i = 0; i < PLAN_LIMIT_ROWS; i++) {
+        ret[i] = rows[i];
+        if (rows[i].max == NUM_NO_LIMIT)
+            ret[i].means = MEANS_NONE;
+    }
+}
+
+const char *plan_means_name(enum plan_means means)
+{
+    static const char *const names[] = {
+        [MEANS_NONE] = "false",      [MEANS_SUPERVISOR] = "supervisor", [MEANS_RLIMIT] = "rlimit",
+        [MEANS_CGROUP] = "cgroup",   [MEANS_AFFINITY] = "affinity",     [MEANS_HOST] = "host",
+        [MEANS_SAMPLED] = "sampled", [MEANS_TMPFS] = "tmpfs",
+    };
+
+    return names[means];
 }

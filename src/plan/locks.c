@@ -107,21 +107,18 @@ static bool is_met(const struct plan *plan, const char *want)
 {
     static const char *const always[] = {"userns", "mountns",  "pidns",  "ipcns",
                                          "utsns",  "cgroupns", "seccomp"};
-    const struct {
-        const char *name;
-        uint64_t value;
-    } limits[] = {{"timeout", plan->limits.timeout_ms},
-                  {"output", plan->limits.output_bytes},
-                  {"open_files", plan->limits.open_files},
-                  {"file_size", plan->limits.file_size_bytes}};
+    struct plan_limit_row limits[PLAN_LIMIT_ROWS];
     long landlock = wanted_version(want, "landlock");
 
     for (size_t i = 0; i < ARRAY_LEN(always); i++)
         if (str_eq(want, always[i]))
             return true;
+    plan_limit_rows(plan, limits);
     for (size_t i = 0; i < ARRAY_LEN(limits); i++)
         if (str_eq(want, limits[i].name))
-            return limits[i].value != NUM_NO_LIMIT;
+            return limits[i].max != NUM_NO_LIMIT;
+    if (str_eq(want, "cgroup"))
+        return plan->cgroup.version > 0;
     if (str_eq(want, "netns"))
         return plan->net == NET_NONE;
     return landlock >= 0 && plan->landlock_abi > 0 && plan->landlock_abi >= landlock;
@@ -136,6 +133,8 @@ int plan_pass_locks(const struct policy *policy, struct plan *plan, struct hutch
     if (r < 0)
         return r;
     plan->landlock_abi = abi > 0 ? abi : 0;
+    if (plan->limits.cpus_means == MEANS_AFFINITY)
+        plan->pinned_filter = filter_shipped("pinned");
     plan->net = (enum policy_net)policy->values[POLICY_NET].number;
     for (size_t i = 0; i < require->count; i++)
         if (!is_met(plan, require->items[i].text))

@@ -14,6 +14,9 @@ int plan_pass_support(const struct policy *policy, struct hutch_error *err);
 int plan_pass_identity(const struct policy *policy, struct plan *plan, struct hutch_error *err);
 int plan_pass_limits(const struct policy *policy, struct plan *plan, struct hutch_error *err);
 
+/* Who keeps the limits on memory, processes, CPU time and CPUs; where groups are made. After limits. */
+int plan_pass_cgroup(const struct policy *policy, struct plan *plan, struct hutch_error *err);
+
 /* Filters and Landlock; refuses every `require` that would not hold. After the limits. */
 int plan_pass_locks(const struct policy *policy, struct plan *plan, struct hutch_error *err);
 
@@ -46,6 +49,9 @@ int plan_pass_parents(struct plan *plan, struct plan_entries *entries, struct hu
 
 /* Entries → plan->mounts: sorted, deduplicated, with the directories they need and the seals. */
 int plan_pass_mounts(struct plan *plan, struct plan_entries *entries, struct hutch_error *err);
+
+/* By what means the disk is limited. After the mounts. */
+void plan_pass_disk(struct plan *plan);
 
 /* Needs the layout: HOME must be a place that exists inside. */
 int plan_pass_environment(const struct policy *policy, struct plan *plan, struct hutch_error *err);

@@ -116,6 +116,14 @@ struct plan_limits {
     enum plan_means processes_means;
 };
 
+/* One limit by the name it has in a policy, for whoever treats them alike. */
+struct plan_limit_row {
+    const char *name;
+    uint64_t max; /* NUM_NO_LIMIT: none */
+    enum plan_means means;
+};
+#define PLAN_LIMIT_ROWS 9
+
 /* The controllers that hutch has a use for. In v2 cpuacct is part of every group. */
 enum plan_controller {
     CONTROLLER_MEMORY,
@@ -160,14 +168,15 @@ struct plan {
     struct plan_watch *watches;
     size_t watch_count;
     size_t watch_cap;
-    int landlock_abi;                 /* 0: this kernel has none */
-    bool strict;                      /* the strict filter, and nothing but processes in /proc */
-    const char *filter_name;          /* "default", "strict" or a file */
-    const struct filter *filter;      /* of every command */
-    const struct filter *init_filter; /* of PID 1, and so of everything */
-    const struct filter *user_filter; /* from a file, on top; NULL: none */
-    const struct filter *unix_filter; /* no unix sockets at all, on top; NULL: not asked for */
-    char id[17];                      /* of the sandbox */
+    int landlock_abi;                   /* 0: this kernel has none */
+    bool strict;                        /* the strict filter, and nothing but processes in /proc */
+    const char *filter_name;            /* "default", "strict" or a file */
+    const struct filter *filter;        /* of every command */
+    const struct filter *init_filter;   /* of PID 1, and so of everything */
+    const struct filter *user_filter;   /* from a file, on top; NULL: none */
+    const struct filter *unix_filter;   /* no unix sockets at all, on top; NULL: not asked for */
+    const struct filter *pinned_filter; /* processors cannot be chosen, on top; NULL: they can */
+    char id[17];                        /* of the sandbox */
 };
 
 /* On success the caller owns *ret; free it with plan_free(). */
@@ -181,6 +190,15 @@ static inline void plan_free_auto(struct plan **plan)
     plan_free(*plan);
 }
 #define plan_auto __attribute__((cleanup(plan_free_auto)))
+
+/* All limits, in the order people read them. */
+void plan_limit_rows(const struct plan *plan, struct plan_limit_row ret[PLAN_LIMIT_ROWS]);
+
+/* What `enforced` calls it. */
+const char *plan_means_name(enum plan_means means);
+
+/* Whether what is written there lands on a disk of the host. */
+bool plan_mount_grows(const struct plan_mount *mount);
 
 /* One command in the sandbox of a plan: what a run adds to it. Its strings are the plan's. */
 struct plan_command {

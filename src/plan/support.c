@@ -16,26 +16,6 @@ static int refuse(const struct policy_value *value, struct hutch_error *err, con
                    instead);
 }
 
-/* Limits nothing measures yet. "unlimited" asks for nothing and is fine. */
-static int check_limits(const struct policy *policy, struct hutch_error *err)
-{
-    static const struct {
-        enum policy_id id;
-        const char *what;
-    } limits[] = {
-        {POLICY_CPU_TIME, "the limit on CPU time"},   {POLICY_CPUS, "the limit on CPUs"},
-        {POLICY_MEMORY, "the limit on memory"},       {POLICY_DISK, "the limit on disk space"},
-        {POLICY_PROCESSES, "the limit on processes"},
-    };
-
-    for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
-        const struct policy_value *value = &policy->values[limits[i].id];
-        if (value->set && value->number != NUM_NO_LIMIT)
-            return refuse(value, err, limits[i].what, "leave it out, or say 'unlimited'");
-    }
-    return 0;
-}
-
 static int check_isolation(const struct policy *policy, struct hutch_error *err)
 {
     const struct policy_value *level = &policy->values[POLICY_LEVEL];
@@ -78,8 +58,6 @@ int plan_pass_support(const struct policy *policy, struct hutch_error *err)
 
     if (r == 0)
         r = check_network(policy, err);
-    if (r == 0)
-        r = check_limits(policy, err);
     if (r == 0 && guard->set && guard->number != GUARD_OFF)
         r = refuse(guard, err, "the guard", "leave it out, or say 'off'");
     return r;

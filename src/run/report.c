@@ -44,9 +44,57 @@ static void fill_end(const struct hutch_run *run, struct hutch_result *result)
     result->status = result_status(result);
     if (run->started_ns)
         result->duration_ms = (double)(run->ended_ns - run->started_ns) / 1e6;
-    result->user_ms = ms_of(run->exit.usage.ru_utime);
-    result->system_ms = ms_of(run->exit.usage.ru_stime);
-    result->peak_memory_bytes = (uint64_t)run->exit.usage.ru_maxrss * 1024;
+}
+
+/* The larger of what was measured and what the kernel told at the end, which leaves some out. */
+static double larger_ms(uint64_t measured_us, struct timeval told)
+{
+    double measured = measured_us == SANDBOX_UNKNOWN ? 0 : (double)measured_us / 1e3;
+
+    return measured > ms_of(told) ? measured : ms_of(told);
+}
+
+static void fill_usage(const struct hutch_run *run, struct hutch_result *result)
+{
+    const struct sandbox_usage *usage = &run->monitor.usage;
+    const struct rusage *told = &run->exit.usage;
+    uint64_t largest = (uint64_t)told->ru_maxrss * 1024;
+
+    result->user_ms = larger_ms(usage->user_us, told->ru_utime);
+    result->system_ms = larger_ms(usage->system_us, told->ru_stime);
+    result->peak_memory_bytes = usage->peak_memory_bytes == SANDBOX_UNKNOWN ||
+                                        usage->peak_memory_bytes < largest
+                                    ? largest
+                                    : usage->peak_memory_bytes;
+    result->peak_processes = usage->peak_processes;
+    if (result->peak_processes == 0 && run->started_ns)
+        result->peak_processes = 1; /* over before it was looked at */
+    result->read_bytes = usage->read_bytes == SANDBOX_UNKNOWN ? (uint64_t)told->ru_inblock * 512
+                                                              : usage->read_bytes;
+    result->written_bytes = usage->written_bytes == SANDBOX_UNKNOWN
+                                ? (uint64_t)told->ru_oublock * 512
+                                : usage->written_bytes;
+    /* Others write to the disk as well: what was not confirmed is at most what the run has written. */
+    uint64_t grown = run->monitor.grown_bytes;
+    if (run->ending != HUTCH_DISK && grown > result->written_bytes)
+        grown = result->written_bytes;
+    result->disk_bytes = usage->disk_bytes == SANDBOX_UNKNOWN ? HUTCH_UNKNOWN
+                                                              : usage->disk_bytes + grown;
+}
+
+static int fill_limits(const struct hutch_run *run, struct hutch_result *result)
+{
+    struct plan_limit_row rows[PLAN_LIMIT_ROWS];
+    struct hutch_limit *limits = arena_alloc(result_arena(result),
+                                             sizeof *limits * (PLAN_LIMIT_ROWS + 1));
+    size_t count = 0;
+
+    plan_limit_rows(run->plan, rows);
+    for (size_t i = 0; limits && i < PLAN_LIMIT_ROWS; i++)
+        if (rows[i].means != MEANS_NONE)
+            limits[count++] = (struct hutch_limit){rows[i].name, rows[i].max};
+    result->limits = limits;
+    return limits ? 0 : -ENOMEM;
 }
 
 static int fill_violations(const struct hutch_run *run, struct hutch_result *result)
@@ -82,11 +130,12 @@ int run_report(struct hutch_run *run, struct hutch_result **ret, struct hutch_er
     result->setup_total_ms = run->setup_total_ms;
     result->run = RUN_ID;
     result->enforced = run->backend->enforced(run->plan, result_arena(result));
-    if (fill_violations(run, result) < 0 || !result->enforced) {
+    if (fill_violations(run, result) < 0 || fill_limits(run, result) < 0 || !result->enforced) {
         result_free(result);
         return err_oom(err);
     }
     fill_end(run, result);
+    fill_usage(run, result);
     *ret = result;
     return 0;
 }

@@ -14,6 +14,7 @@ struct hutch_result *result_new(void)
 {
     static const struct hutch_fact no_facts[1];
     static const struct hutch_step no_steps[1];
+    static const struct hutch_limit no_limits[1];
     struct full_result *full = calloc(1, sizeof *full);
 
     if (!full)
@@ -27,6 +28,11 @@ struct hutch_result *result_new(void)
         .enforced = no_facts,
         .setup = no_steps,
         .sandbox = "",
+        .peak_processes = HUTCH_UNKNOWN,
+        .disk_bytes = HUTCH_UNKNOWN,
+        .read_bytes = HUTCH_UNKNOWN,
+        .written_bytes = HUTCH_UNKNOWN,
+        .limits = no_limits,
     };
     return &full->result;
 }
@@ -65,7 +71,9 @@ void result_give_output(struct hutch_result *result, int stream, char *data, siz
 int result_status(const struct hutch_result *result)
 {
     switch (result->reason) {
-    case HUTCH_TIMEOUT: return 124;
+    case HUTCH_TIMEOUT:
+    case HUTCH_CPU_TIME: return 124;
+    case HUTCH_MEMORY: return 137;
     case HUTCH_SETUP: return result->exit_code > 0 ? result->exit_code : 125;
     default: return result->signal ? 128 + result->signal : result->exit_code;
     }

@@ -36,7 +36,15 @@
 #define LAST_MS 1000
 
 /* What an epoll event is about. */
-enum run_tag { TAG_EVENTS, TAG_EXIT, TAG_TIMER, TAG_STDIN, TAG_STDOUT, TAG_STDERR };
+enum run_tag {
+    TAG_EVENTS,
+    TAG_EXIT,
+    TAG_TIMER,
+    TAG_MONITOR,
+    TAG_STDIN,
+    TAG_STDOUT,
+    TAG_STDERR,
+};
 
 /* ---- Events ---- */
 
@@ -220,7 +228,9 @@ static int start(struct hutch_run *run, const struct hutch_command *command,
         r = run->backend->start(run->plan, &run->sandbox, err);
     if (r < 0)
         return r;
-    r = take_caller_fds(run, command);
+    r = monitor_init(&run->monitor, run->plan);
+    if (r == 0)
+        r = take_caller_fds(run, command);
     if (r == 0)
         r = open_loop(run);
     if (r < 0)
@@ -243,6 +253,7 @@ int run_start(struct plan **plan, const struct hutch_command *command, hutch_eve
         .epoll = -1,
         .timer = -1,
         .terminal = -1,
+        .monitor = {.timer = -1},
         .caller = {-1, -1, -1},
         .input = RELAY_INIT,
         .output = {RELAY_INIT, RELAY_INIT},
@@ -306,6 +317,60 @@ static void on_deadline(struct hutch_run *run)
         kill_all(run);
 }
 
+/* ---- Limits ---- */
+
+static void emit_finding(struct hutch_run *run, const struct monitor_finding *finding)
+{
+    emit(run,
+         (struct hutch_event){.type = finding->reason == HUTCH_EXITED ? HUTCH_EVENT_LIMIT_WARNING
+                                                                      : HUTCH_EVENT_LIMIT_EXCEEDED,
+                              .run = RUN_ID,
+                              .limit = finding->limit,
+                              .current = finding->current,
+                              .max = finding->max});
+}
+
+static int on_monitor(struct hutch_run *run, struct hutch_error *err)
+{
+    struct monitor_finding findings[LIMIT_COUNT + 1];
+
+    if (run->exited || run->gone)
+        return 0;
+    run->monitor.output_bytes = 0;
+    for (int i = 0; i < 2; i++) /* what is passed on is not limited */
+        if (run->output[i].capture && run->output[i].bytes > run->monitor.output_bytes)
+            run->monitor.output_bytes = run->output[i].bytes;
+    int count = monitor_step(&run->monitor, run->sandbox, findings);
+    if (count < 0)
+        return err_sys(err, count, "limits", "cannot measure what the sandbox uses");
+    for (int i = 0; i < count; i++) {
+        bool first = run->ending == HUTCH_EXITED;
+        if (findings[i].reason == HUTCH_EXITED || first)
+            emit_finding(run, &findings[i]);
+        if (findings[i].reason != HUTCH_EXITED && first) {
+            end_with(run, findings[i].reason);
+            kill_all(run);
+        }
+    }
+    return 0;
+}
+
+/* The command's own end may have been a limit's doing. */
+static void judge_end(struct hutch_run *run)
+{
+    struct monitor_finding finding;
+    bool success = run->exit.signal == 0 && run->exit.code == 0;
+
+    if (run->monitored)
+        return;
+    run->monitored = true;
+    enum hutch_reason reason = monitor_end(&run->monitor, run->sandbox, success, &finding);
+    if (reason == HUTCH_EXITED || run->ending != HUTCH_EXITED)
+        return;
+    run->ending = reason;
+    emit_finding(run, &finding);
+}
+
 static void on_exited(struct hutch_run *run, const struct sys_exit *ended, uint64_t at_ns)
 {
     run->exited = true;
@@ -313,6 +378,7 @@ static void on_exited(struct hutch_run *run, const struct sys_exit *ended, uint6
     run->ended_ns = at_ns;
     run->state = RUN_DRAINING; /* pipes may still hold output */
     relay_stop(&run->input);
+    judge_end(run);
 }
 
 static void on_ready(struct hutch_run *run, const struct sandbox_event *event)
@@ -333,7 +399,9 @@ static void on_started(struct hutch_run *run, struct sandbox_event *event)
     run->started_ns = event->at_ns;
     emit(run, (struct hutch_event){
                   .type = HUTCH_EVENT_RUN_STARTED, .run = RUN_ID, .argv = run->command.argv});
-    if (event->terminal >= 0 && start_terminal(run, &event->terminal) < 0)
+    if ((event->terminal >= 0 && start_terminal(run, &event->terminal) < 0) ||
+        monitor_start(&run->monitor, run->sandbox, run->started_ns) < 0 ||
+        watch(run, run->monitor.timer, TAG_MONITOR) < 0)
         run_cancel(run, NULL);
     fd_close(&event->terminal);
 }
@@ -407,6 +475,8 @@ static int on_gone(struct hutch_run *run, struct hutch_error *err)
     run->gone = true;
     if (run->exited || run->exec_errno || run->state == RUN_FAILED)
         return 0;
+    if (run->ending == HUTCH_EXITED && run->state == RUN_RUNNING)
+        judge_end(run); /* the kernel may have ended all of it for its memory */
     if (run->ending == HUTCH_EXITED)
         return err_set(err, HUTCH_EINTERNAL, "sandbox",
                        "the sandbox's first process ended unexpectedly (%s %d): the host may be "
@@ -441,6 +511,7 @@ static int dispatch(struct hutch_run *run, enum run_tag tag, struct hutch_error 
     case TAG_EVENTS: return on_events(run, err);
     case TAG_EXIT: return on_gone(run, err);
     case TAG_TIMER: on_deadline(run); return 0;
+    case TAG_MONITOR: return on_monitor(run, err);
     case TAG_STDIN: r = relay_step(&run->input); break;
     case TAG_STDOUT:
     case TAG_STDERR:
@@ -562,6 +633,7 @@ void run_free(struct hutch_run *run)
     for (int i = 0; i < 3; i++)
         fd_close(&run->caller[i]);
     fd_close(&run->terminal);
+    monitor_clear(&run->monitor);
     fd_close(&run->timer);
     fd_close(&run->epoll);
     result_free(run->result);

@@ -9,6 +9,7 @@
 
 #include "backend/backend.h"
 #include "run/capture.h"
+#include "run/monitor.h"
 #include "run/relay.h"
 
 #define RUN_ID 1
@@ -36,6 +37,8 @@ struct hutch_run {
     enum hutch_reason ending; /* HUTCH_EXITED unless we ended it */
     bool in_grace;
     bool last_chance; /* everything but init has been killed */
+    struct monitor monitor;
+    bool monitored; /* to its end */
     uint64_t started_ns;
     uint64_t ended_ns;
     struct hutch_step setup[SANDBOX_STEPS_MAX];

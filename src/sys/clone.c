@@ -12,6 +12,7 @@
 #define CLONE_PIDFD 0x00001000
 #endif
 #define K_CLONE_CLEAR_SIGHAND 0x100000000ULL
+#define K_CLONE_INTO_CGROUP 0x200000000ULL
 #ifndef SYS_clone3
 #define SYS_clone3 435
 #endif
@@ -27,6 +28,25 @@ struct k_clone_args {
     uint64_t stack_size;
     uint64_t tls;
 };
+
+/* The same with CLONE_INTO_CGROUP, Linux 5.7. */
+struct k_clone_args_cgroup {
+    struct k_clone_args first;
+    uint64_t set_tid;
+    uint64_t set_tid_size;
+    uint64_t cgroup;
+};
+
+int sys_clone_into(uint64_t flags, int cgroup, int *ret_pidfd)
+{
+    struct k_clone_args_cgroup args = {
+        .first = {.flags = flags | CLONE_PIDFD | K_CLONE_CLEAR_SIGHAND | K_CLONE_INTO_CGROUP,
+                  .pidfd = (uint64_t)(uintptr_t)ret_pidfd},
+        .cgroup = (uint64_t)cgroup,
+    };
+
+    return ret_errno(syscall(SYS_clone3, &args, sizeof args));
+}
 
 int sys_clone_namespaces(uint64_t flags, int *ret_pidfd)
 {

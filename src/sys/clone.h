@@ -17,6 +17,9 @@
  */
 int sys_clone_namespaces(uint64_t flags, int *ret_pidfd);
 
+/* The same, born in the v2 control group `cgroup`. -ENOSYS before Linux 5.7 and where it is hidden. */
+int sys_clone_into(uint64_t flags, int cgroup, int *ret_pidfd);
+
 /*
  * For the functions that run on a stack given to the two calls below and never return: AddressSanitizer
  * would look for the end of a stack that it does not know.

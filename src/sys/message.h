@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#define SYS_MESSAGE_FDS 4
+#define SYS_MESSAGE_FDS 8
 
 int sys_message_pair(int ret[2]);
 

@@ -60,3 +60,6 @@ int sys_wipe_arguments(void);
  * takes longer to move it than a short piece of work lasts. Does nothing where there is only one.
  */
 void sys_run_elsewhere(pid_t pid);
+
+/* Let this process, and what it starts, use only `count` of the processors it may use now. */
+int sys_use_processors(unsigned count);

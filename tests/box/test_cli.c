@@ -85,7 +85,7 @@ static void bad_input_is_refused(void)
         {{"run", "--stdin", ".", "--", "true"}, "--stdin"},
         {{"run", "--events", "/none/x", "--", "true"}, "/none/x"},
         {{"run", "--env", "=x", "--", "true"}, "--env"},
-        {{"run", "--memory", "64M", "--", "true"}, "not enforced"},
+        {{"run", "--memory", "0", "--", "true"}, "--memory"},
         {{"run", "--syscalls", "none.json", "--", "true"}, "none.json"},
         {{"run", "--level", "vm", "--", "true"}, "not enforced"},
         {{"run", "--backend", "docker", "--", "true"}, "not enforced"},
@@ -595,6 +595,107 @@ static void explain_runs_nothing(void)
     json_decref(object);
 }
 
+/* ---- Suggested limits ---- */
+
+static bool fits_a_terminal(const char *text)
+{
+    for (; *text; text += strspn(text, "\n")) {
+        size_t len = strcspn(text, "\n");
+
+        if (len > 80)
+            return false;
+        text += len;
+    }
+    return true;
+}
+
+static void suggestions_are_shown(void)
+{
+    static const struct {
+        const char *args[8];
+        int status;
+        const char *out;
+    } cases[] = {
+        {{"profile", "suggest", "make"}, 0, "build: make\n"},
+        {{"profile", "suggest", "--", "make", "-j8"}, 0, "--memory"},
+        {{"profile", "suggest", "python3.12", "-m", "pytest"}, 0, "test runner: pytest\n"},
+        {{"profile", "suggest", "sh", "-c", "npm ci"}, 0, "package manager: npm ci\n"},
+        {{"profile", "suggest", "--", "--json"}, 0, "unknown\n"},
+        {{"profile", "suggest", "\xff\x1b[31m"}, 0, "'default'"},
+        {{"profile", "suggest", "--json", "--", "ls"}, 0, "\"limits\": {"},
+        {{"profile", "suggest"}, 2, ""},
+        {{"profile", "suggest", "--"}, 2, ""},
+        {{"profile", "suggest", "--json"}, 2, ""},
+        {{"profile", "suggest", "--none", "make"}, 2, ""},
+        {{"profile", "suggest", ""}, 2, ""},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct drive_end end = drive_cli(cases[i].args);
+
+        box_check(end.status == cases[i].status && (end.out_len == 0) == (end.status != 0) &&
+                      fits_a_terminal(end.out) && !strchr(end.out, '\x1b'),
+                  __FILE__, __LINE__, "case %zu: status %d, stdout '%s', stderr '%s'", i,
+                  end.status, end.out, end.err);
+        CHECK_HAS(end.out, cases[i].out);
+    }
+}
+
+static json_t *planned_limits(const char *const *args)
+{
+    struct drive_end end = drive_cli(args);
+    json_t *plan = json_loads(end.out, 0, NULL);
+    json_t *limits = json_incref(json_object_get(plan, "limits"));
+
+    box_check(end.status == 0 && json_is_object(limits), __FILE__, __LINE__, "status %d: %s",
+              end.status, end.err);
+    json_decref(plan);
+    return limits;
+}
+
+/* A suggestion given as a document, and one taken by itself, make the same plan. */
+static void suggestions_are_used(void)
+{
+    struct drive_end end = drive_cli(LIST("profile", "suggest", "--json", "make"));
+
+    box_file("work/make.json", end.out);
+    json_t *given = planned_limits(LIST("explain", "--json", "--policy", "make.json", "true"));
+    json_t *taken = planned_limits(LIST("explain", "--json", "--limits", "auto", "make"));
+    json_t *plain = planned_limits(LIST("explain", "--json", "--limits", "profile", "make"));
+    CHECK(json_equal(given, taken));
+    CHECK(!json_equal(plain, taken));
+    json_decref(given);
+    json_decref(taken);
+    json_decref(plain);
+
+    end = drive_cli(LIST("explain", "--limits", "auto", "--timeout", "7s", "make"));
+    CHECK_INT(0, end.status);
+    CHECK_HAS(end.out, "build (make)");
+    CHECK_HAS(end.out, "timeout    7s");
+    end = drive_cli(LIST("explain", "--limits", "auto", "-p", "basic", "no-such-command"));
+    CHECK_HAS(end.out, "timeout    1m");
+}
+
+static void usage_is_one_line_at_the_end(void)
+{
+    struct drive_end end = drive_cli(
+        LIST("run", "--usage", "--", "./payload", "spam", "26", "2", ",", "exit", "7"));
+
+    CHECK_INT(7, end.status);
+    box_check(strncmp(end.err, "abcdefghijklmnopqrstuvwxyzcpu ", 30) == 0, __FILE__, __LINE__,
+              "stderr: %s", end.err);
+    CHECK_HAS(end.err, "s  mem ");
+    CHECK_HAS(end.err, "  wall ");
+    CHECK(strchr(end.err, '\n') == end.err + end.err_len - 1);
+    /* Nothing ran, so nothing was used. */
+    end = drive_cli(LIST("run", "--usage", "--", "./none"));
+    CHECK_INT(127, end.status);
+    CHECK_LACKS(end.err, "wall");
+    end = drive_cli(LIST("run", "--limits", "none", "--", "./payload", "ids"));
+    CHECK_INT(125, end.status);
+    CHECK_HAS(end.err, "--limits");
+}
+
 int main(void)
 {
     static const struct box_test tests[] = {
@@ -618,6 +719,9 @@ int main(void)
         {"keys get through", keys_get_through},
         {"terminal is not given unasked", terminal_is_not_given_unasked},
         {"explain runs nothing", explain_runs_nothing},
+        {"suggestions are shown", suggestions_are_shown},
+        {"suggestions are used", suggestions_are_used},
+        {"usage is one line at the end", usage_is_one_line_at_the_end},
         {NULL, NULL},
     };
 

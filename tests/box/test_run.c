@@ -557,6 +557,8 @@ static void note_order(void *arg, const struct hutch_event *event)
     size_t len = strlen(seen->order);
     char letter = (size_t)event->type < sizeof letters ? letters[event->type] : '?';
 
+    if (event->type == HUTCH_EVENT_LIMIT_WARNING)
+        return; /* whether the time limit comes near before it is there is chance */
     if (event->type == HUTCH_EVENT_RUN_OUTPUT)
         seen->output += event->data_len;
     if (len + 1 < sizeof seen->order && !(letter == 'o' && len && seen->order[len - 1] == 'o'))

@@ -26,6 +26,10 @@
 #include "sys/path.h"
 #include "sys/ret.h"
 
+/* Empty files take memory too: as many as the limit on the disk has room for, and some. */
+#define INODE_BYTES 4096
+#define INODES_LEAST 1024
+
 struct builder {
     const struct plan *plan;
     int *trees;            /* per mount: its detached tree, -1 when none or attached */
@@ -279,8 +283,18 @@ static int build_step(struct builder *b, size_t index)
  */
 static int make_memory(struct builder *b)
 {
-    static const struct sys_mount_option options[] = {{"mode", "0700"}, {NULL, NULL}};
+    char size[24] = {0};
+    char inodes[24] = {0};
+    struct sys_mount_option options[4] = {{"mode", "0700"}};
+    uint64_t limit = b->plan->limits.disk_bytes;
 
+    /* Without a limit of ours there is the kernel's: half of the host's memory. */
+    if (limit != NUM_NO_LIMIT) {
+        num_put(size, limit, 10);
+        num_put(inodes, limit / INODE_BYTES + INODES_LEAST, 10);
+        options[1] = (struct sys_mount_option){"size", size};
+        options[2] = (struct sys_mount_option){"nr_inodes", inodes};
+    }
     b->memory = sys_mount_new("tmpfs", options, SYS_MOUNT_NOSUID | SYS_MOUNT_NODEV);
     if (b->memory < 0)
         return b->memory;
@@ -363,6 +377,7 @@ int init_files_build(const struct plan *plan, int *trees, struct init_files *ret
     if (r == 0)
         r = close_memory(&b, &ret->memory);
     ret->root = b.in_place ? -1 : b.root;
+    ret->memory_fd = b.memory;
     ret->needs_remount = b.needs_remount;
     return r; /* init closes every descriptor but its own after set-up, or ends */
 }

@@ -58,6 +58,26 @@ static void answer(const struct init *init, struct proto_answer message, const i
         _exit(1);
 }
 
+/* READY or STARTED. The first of them brings the engine what it measures by. */
+static void answer_well(struct init *init, struct proto_answer message, int terminal)
+{
+    int fds[PROTO_FD_COUNT + 1];
+    size_t count = 0;
+
+    if (!init->introduced) {
+        fds[count++] = FD_PROC;
+        fds[count++] = FD_MEMORY;
+    }
+    if (terminal >= 0)
+        fds[count++] = terminal;
+    answer(init, message, fds, count);
+    if (init->introduced)
+        return;
+    init->introduced = true;
+    close(FD_PROC);
+    close(FD_MEMORY);
+}
+
 static _Noreturn void give_up(const struct init *init, enum proto_step step, uint32_t index, int r)
 {
     answer(init,
@@ -157,9 +177,9 @@ static void start(struct init *init, const struct proto_request *request, struct
             kill(pid, SIGKILL);
         exec_failed(init, request, spawn->error ? spawn->step : EXEC_STEP_FORK, r);
     } else {
-        answer(init,
-               (struct proto_answer){.type = PROTO_STARTED, .run = request->run, .at_ns = at_ns},
-               &master, master >= 0);
+        answer_well(
+            init, (struct proto_answer){.type = PROTO_STARTED, .run = request->run, .at_ns = at_ns},
+            master);
     }
     if (master >= 0) {
         close(master);
@@ -190,6 +210,8 @@ static void serve_exec(struct init *init, const struct proto_request *request, s
     }
     for (size_t i = 0; i < streams; i++)
         spawn.stdio[i] = fds[i];
+    spawn.joins = fds + fd_count - request->joins;
+    spawn.join_count = request->joins;
     if (request->in_memfd)
         text = mmap(NULL, request->text_len, PROT_READ | PROT_WRITE, MAP_PRIVATE, fds[streams], 0);
     size_t slots_bytes = request_slot_count(request) * sizeof(char *);
@@ -350,6 +372,6 @@ _Noreturn void init_main(const struct init_args *args)
     watch_look(&init.watch);
 
     if (!serve_request(&init))
-        answer(&init, (struct proto_answer){.type = PROTO_READY}, NULL, 0);
+        answer_well(&init, (struct proto_answer){.type = PROTO_READY}, -1);
     serve(&init);
 }

@@ -27,6 +27,7 @@ _Noreturn void init_main(const struct init_args *args);
 /* files.c: build the plan's file system below a new root. On failure *ret_index is the mount. */
 struct init_files {
     dev_t memory;       /* the file system of all that is the sandbox's own */
+    int memory_fd;      /* its root */
     int root;           /* what the caller enters; -1: it is in place already */
     bool needs_remount; /* the kernel lacks mount_setattr: call init_files_remount() after */
 };
@@ -52,6 +53,8 @@ struct init_spawn {
     int stdio[3];
     int terminal; /* slave, or -1 */
     int landlock; /* ruleset, or -1 */
+    const int *joins;
+    size_t join_count;
     void *stack;
     size_t stack_size;
     int listener;              /* out: of the command's filter, init's to serve */

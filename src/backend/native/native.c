@@ -12,16 +12,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "backend/backend.h"
+#include "backend/native/account.h"
 #include "backend/native/answer.h"
+#include "backend/native/cgroup.h"
 #include "backend/native/describe.h"
 #include "backend/native/init.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/str.h"
+#include "sys/cgroup.h"
 #include "sys/clock.h"
 #include "sys/clone.h"
 #include "sys/ids.h"
@@ -39,6 +43,14 @@ struct native {
     const struct plan_command *command; /* of the run being started, for messages */
     bool reaped;
     struct sys_exit exit;
+    struct native_cgroup cgroup;
+    int joins[CONTROLLER_COUNT]; /* for each command, to be in the groups of v1 */
+    size_t join_count;
+    int proc; /* the sandbox's, and its tmpfs; -1 before init has sent them */
+    int memory;
+    struct account *account; /* of what no group counts; NULL: nothing, or not yet */
+    bool swept;
+    struct sandbox_usage usage; /* as measured last */
 };
 
 /* ---- Starting ---- */
@@ -133,6 +145,28 @@ static int map_ids(const struct native *native, pid_t pid, struct hutch_error *e
     return r < 0 ? err_sys(err, r, "ids", "cannot talk to the sandbox's first process") : 0;
 }
 
+/* Into its group at once, where there is one. */
+static int clone_process(const struct native *native, uint64_t flags, int *ret_pidfd)
+{
+    int cgroup = native_cgroup_clone_fd(&native->cgroup);
+    int pid = cgroup < 0 ? -ENOSYS : sys_clone_into(flags, cgroup, ret_pidfd);
+
+    if (pid != -ENOSYS)
+        return pid;
+    pid = sys_clone_namespaces(flags, ret_pidfd);
+    if (pid <= 0 || cgroup < 0)
+        return pid;
+    /* Slowly, then, but before it is let go on. When that fails it sees the end of the socket. */
+    int r = sys_cgroup_write_number(cgroup, "cgroup.procs", (uint64_t)pid);
+    if (r == 0)
+        return pid;
+    sys_pidfd_kill(*ret_pidfd, SIGKILL);
+    struct sys_exit ended;
+    sys_pidfd_wait(*ret_pidfd, true, &ended);
+    fd_close(ret_pidfd);
+    return r;
+}
+
 static int clone_init(struct native *native, int *trees, struct hutch_error *err)
 {
     /* And the network, made by init (see there). */
@@ -155,7 +189,7 @@ static int clone_init(struct native *native, int *trees, struct hutch_error *err
         .started_ns = sys_clock_ns(CLOCK_MONOTONIC),
     };
 
-    int pid = sys_clone_namespaces(flags, &pidfd);
+    int pid = clone_process(native, flags, &pidfd);
     if (pid == 0)
         init_main(&args);
     close(pair[1]);
@@ -167,6 +201,30 @@ static int clone_init(struct native *native, int *trees, struct hutch_error *err
     native->base.exit_fd = pidfd;
     return map_ids(native, pid, err);
 }
+
+static int make_groups_v1(struct native *native, struct hutch_error *err)
+{
+    int r = native_cgroup_make(&native->cgroup, native->plan, err);
+
+    if (r == 0)
+        r = native_cgroup_join_fds(&native->cgroup, native->joins, err);
+    if (r < 0)
+        return r;
+    native->join_count = (size_t)r;
+    return 0;
+}
+
+static const struct sandbox_usage unknown_usage = {
+    .user_us = SANDBOX_UNKNOWN,
+    .system_us = SANDBOX_UNKNOWN,
+    .memory_bytes = SANDBOX_UNKNOWN,
+    .peak_memory_bytes = SANDBOX_UNKNOWN,
+    .processes = SANDBOX_UNKNOWN,
+    .peak_processes = SANDBOX_UNKNOWN,
+    .disk_bytes = SANDBOX_UNKNOWN,
+    .read_bytes = SANDBOX_UNKNOWN,
+    .written_bytes = SANDBOX_UNKNOWN,
+};
 
 static void native_free(struct sandbox *sandbox);
 static const struct sandbox_ops native_ops;
@@ -184,11 +242,18 @@ static int native_start(const struct plan *plan, struct sandbox **ret, struct hu
     }
     native->base = (struct sandbox){.ops = &native_ops, .events_fd = -1, .exit_fd = -1};
     native->plan = plan;
+    native->proc = native->memory = -1;
+    native->usage = unknown_usage;
     for (size_t i = 0; i < plan->mount_count; i++)
         trees[i] = -1;
-    int r = make_trees(plan, &owner, trees, err);
+    int r = plan->cgroup.version == 2 ? native_cgroup_make(&native->cgroup, plan, err) : 0;
+    if (r == 0)
+        r = make_trees(plan, &owner, trees, err);
     if (r == 0)
         r = clone_init(native, trees, err);
+    /* Commands join these, init does not: there is time while it builds its files. */
+    if (r == 0 && plan->cgroup.version == 1)
+        r = make_groups_v1(native, err);
     sys_ids_release(&owner.holder);
     for (size_t i = 0; i < plan->mount_count; i++)
         fd_close(&trees[i]);
@@ -247,6 +312,8 @@ static int send_exec(struct native *native, const struct sandbox_exec *exec)
     int fds[SYS_MESSAGE_FDS];
     size_t count = 0;
     fd_auto int memfd = -1;
+    char packet[sizeof request + PROTO_TEXT_INLINE];
+    size_t len = sizeof request;
 
     int r = pack(native, exec, &request, &text);
     if (r < 0)
@@ -259,12 +326,15 @@ static int send_exec(struct native *native, const struct sandbox_exec *exec)
             return r;
         fds[count++] = memfd;
         request.in_memfd = 1;
-        return sys_message_send(native->base.events_fd, &request, sizeof request, fds, count);
+    } else {
+        memcpy(packet + len, text.data, text.len);
+        len += text.len;
     }
-    char packet[sizeof request + PROTO_TEXT_INLINE];
+    for (size_t i = 0; i < native->join_count; i++)
+        fds[count++] = native->joins[i];
+    request.joins = (uint32_t)native->join_count;
     memcpy(packet, &request, sizeof request);
-    memcpy(packet + sizeof request, text.data, text.len);
-    return sys_message_send(native->base.events_fd, packet, sizeof request + text.len, fds, count);
+    return sys_message_send(native->base.events_fd, packet, len, fds, count);
 }
 
 static int native_exec(struct sandbox *sandbox, struct sandbox_exec *exec, struct hutch_error *err)
@@ -295,6 +365,24 @@ static int native_signal(struct sandbox *sandbox, uint32_t run, int signal, bool
 
 /* ---- Answers ---- */
 
+/* The first good answer brings what we measure by; one to a command with a terminal brings that. */
+static void take_fds(struct native *native, struct sandbox_event *event, const int *fds,
+                     size_t count)
+{
+    bool good = event && (event->type == SANDBOX_READY || event->type == SANDBOX_STARTED);
+    size_t used = 0;
+
+    if (good && native->proc < 0 && count >= PROTO_FD_COUNT) {
+        native->proc = fds[PROTO_FD_PROC];
+        native->memory = fds[PROTO_FD_MEMORY];
+        used = PROTO_FD_COUNT;
+    }
+    if (good && event->type == SANDBOX_STARTED && used < count)
+        event->terminal = fds[used++];
+    for (; used < count; used++)
+        close(fds[used]);
+}
+
 static int native_next(struct sandbox *sandbox, struct sandbox_event *ret, struct hutch_error *err)
 {
     struct native *native = (struct native *)sandbox;
@@ -309,15 +397,74 @@ static int native_next(struct sandbox *sandbox, struct sandbox_event *ret, struc
     *ret = (struct sandbox_event){.terminal = -1};
     int r = len < 0 ? (int)len
                     : answer_read(native->plan, native->command, &answer, (size_t)len, ret);
-    for (size_t i = 0; i < fd_count; i++) {
-        if (r == 0 && ret->type == SANDBOX_STARTED && i == 0)
-            ret->terminal = fds[i];
-        else
-            close(fds[i]);
-    }
+    take_fds(native, r == 0 ? ret : NULL, fds, fd_count);
     if (r < 0)
         return err_sys(err, r, "sandbox", "the sandbox's first process sent something unreadable");
     return 1;
+}
+
+/* ---- Measuring ---- */
+
+static bool needs_account(const struct plan_limits *limits)
+{
+    return limits->memory_means == MEANS_SAMPLED || limits->cpu_time_means == MEANS_SAMPLED ||
+           limits->processes_means == MEANS_SAMPLED || limits->processes_means == MEANS_RLIMIT;
+}
+
+/* By looking at every process; only where no group counts. */
+static int measure_processes(struct native *native, struct sandbox_usage *usage)
+{
+    const struct plan_limits *limits = &native->plan->limits;
+
+    if (!needs_account(limits) || native->proc < 0)
+        return 0;
+    if (!native->account) {
+        const struct account_args args = {
+            .proc = native->proc,
+            .tmpfs = native->memory,
+            .confirm_above_bytes = limits->memory_bytes / 5 * 4,
+            .processes = limits->processes,
+        };
+        int r = account_new(&args, &native->account);
+        if (r < 0)
+            return r;
+    }
+    int r = account_measure(native->account, usage);
+    usage->pause_ms = account_pause_ms(native->account);
+    return r == -ESRCH ? 0 : r; /* all have ended; what was measured last stands */
+}
+
+static int measure_memory_fs(const struct native *native, struct sandbox_usage *usage)
+{
+    struct statfs fs;
+
+    if (native->memory < 0)
+        return 0;
+    if (fstatfs(native->memory, &fs) < 0)
+        return -errno;
+    usage->disk_bytes = (uint64_t)(fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize;
+    usage->disk_full = fs.f_bfree == 0 || fs.f_ffree == 0;
+    return 0;
+}
+
+static int native_measure(struct sandbox *sandbox, struct sandbox_usage *ret)
+{
+    struct native *native = (struct native *)sandbox;
+    struct sandbox_usage usage = native->usage;
+    int r = measure_processes(native, &usage);
+
+    if (r == 0)
+        r = native_cgroup_measure(&native->cgroup, &usage);
+    if (r == 0)
+        r = measure_memory_fs(native, &usage);
+    if (r < 0)
+        return r;
+    native->usage = usage;
+    *ret = usage;
+    if (!native->swept) /* something is running: there is time */
+        native_cgroup_sweep(&native->cgroup);
+    native->swept = true;
+    return 0;
 }
 
 /* ---- Ending ---- */
@@ -366,6 +513,12 @@ static void native_free(struct sandbox *sandbox)
     }
     fd_close(&sandbox->events_fd);
     fd_close(&sandbox->exit_fd);
+    fd_close(&native->proc);
+    fd_close(&native->memory);
+    for (size_t i = 0; i < native->join_count; i++)
+        fd_close(&native->joins[i]);
+    account_free(native->account);
+    native_cgroup_clear(&native->cgroup);
     free(native);
 }
 
@@ -373,6 +526,7 @@ static const struct sandbox_ops native_ops = {
     .exec = native_exec,
     .next = native_next,
     .signal = native_signal,
+    .measure = native_measure,
     .kill = native_kill,
     .wait = native_wait,
     .free = native_free,
@@ -386,12 +540,6 @@ static int native_check(const struct plan *plan, struct hutch_error *err)
     (void)plan;
     (void)err;
     return 0;
-}
-
-/* By what means a limit is enforced; "false" when there is none. */
-static const char *means(uint64_t limit, const char *by)
-{
-    return limit == NUM_NO_LIMIT ? "false" : by;
 }
 
 static const struct hutch_fact *native_enforced(const struct plan *plan, struct arena *arena)
@@ -413,18 +561,21 @@ static const struct hutch_fact *native_enforced(const struct plan *plan, struct 
                  : plan->socket_count > 0 ? "listed"
                                           : "private"},
         {"protect", plan->watch_count > 0 ? "watched" : "kernel"},
-        {"timeout", means(plan->limits.timeout_ms, "supervisor")},
-        {"output", means(plan->limits.output_bytes, "supervisor")},
-        {"open_files", means(plan->limits.open_files, "rlimit")},
-        {"file_size", means(plan->limits.file_size_bytes, "rlimit")},
-        {NULL, NULL},
+        {"cgroup", plan->cgroup.version == 2   ? "v2"
+                   : plan->cgroup.version == 1 ? "v1"
+                                               : "false"},
     };
-    struct hutch_fact *copy = arena_alloc(arena, sizeof facts);
+    struct plan_limit_row limits[PLAN_LIMIT_ROWS];
+    struct hutch_fact *copy = arena_alloc(arena,
+                                          sizeof facts + sizeof *copy * (PLAN_LIMIT_ROWS + 1));
+    size_t count = 0;
 
+    plan_limit_rows(plan, limits);
     for (size_t i = 0; copy && i < ARRAY_LEN(facts); i++)
-        copy[i] = (struct hutch_fact){facts[i].name,
-                                      facts[i].value ? arena_strdup(arena, facts[i].value) : NULL};
-    return copy;
+        copy[count++] = (struct hutch_fact){facts[i].name, arena_strdup(arena, facts[i].value)};
+    for (size_t i = 0; copy && i < PLAN_LIMIT_ROWS; i++)
+        copy[count++] = (struct hutch_fact){limits[i].name, plan_means_name(limits[i].means)};
+    return copy; /* arena memory is zeroed: the last row has no name */
 }
 
 const struct backend backend_native = {

@@ -77,6 +77,8 @@ struct proto_violation {
 };
 
 /* engine → init. EXEC is followed by its strings, unless they come in a memfd. */
+#define PROTO_JOINS_MAX 4
+
 struct proto_request {
     uint32_t type;
     uint32_t run;
@@ -90,7 +92,7 @@ struct proto_request {
     uint32_t envc;     /*       its NUL */
     uint64_t text_len; /* EXEC: bytes of them */
     uint32_t in_memfd; /* EXEC: they are in one more descriptor, after stdio */
-    uint32_t reserved;
+    uint32_t joins;    /* EXEC: so many more, of groups that the command joins before it starts */
 };
 
 /* init → engine. */
@@ -107,6 +109,16 @@ struct proto_answer {
     struct rusage usage;          /* EXITED */
     uint64_t step_ns[STEP_COUNT]; /* READY, STARTED, EXEC_FAILED: how long set-up took */
     struct proto_violation violation; /* VIOLATION */
+};
+
+/*
+ * What comes with READY, or with STARTED when that is the first answer, before a terminal: descriptors
+ * by which the engine measures.
+ */
+enum proto_fd {
+    PROTO_FD_PROC,   /* the sandbox's /proc */
+    PROTO_FD_MEMORY, /* the file system of all that is its own */
+    PROTO_FD_COUNT,
 };
 
 /* Strings longer than this travel in a memfd; the socket's buffer would not take them. */

@@ -10,9 +10,10 @@
 
 int request_check_exec(const struct proto_request *request, size_t len, size_t fd_count)
 {
-    size_t want_fds = (request->tty ? 0 : 3) + (request->in_memfd ? 1 : 0);
+    size_t want_fds = (request->tty ? 0 : 3) + (request->in_memfd ? 1 : 0) + request->joins;
 
-    if (len < sizeof *request || fd_count != want_fds || request->text_len > TEXT_MAX)
+    if (len < sizeof *request || request->joins > PROTO_JOINS_MAX || fd_count != want_fds ||
+        request->text_len > TEXT_MAX)
         return -EPROTO;
     if (len - sizeof *request != (request->in_memfd ? 0 : request->text_len))
         return -EPROTO;

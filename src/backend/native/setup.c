@@ -157,10 +157,12 @@ static int keep_descriptors(struct init *init)
         [FD_SIGNALS] = open_signals(),
         [FD_ENGINE] = init->args->engine_pidfd,
         [FD_LANDLOCK] = init->landlock,
+        [FD_PROC] = ret_errno(open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC)),
+        [FD_MEMORY] = init->files.memory_fd,
     };
 
-    if (keep[FD_SIGNALS] < 0)
-        return keep[FD_SIGNALS];
+    if (keep[FD_SIGNALS] < 0 || keep[FD_PROC] < 0)
+        return keep[FD_SIGNALS] < 0 ? keep[FD_SIGNALS] : keep[FD_PROC];
     int r = place_descriptors(keep);
     init->sock = FD_SOCKET;
     init->landlock = keep[FD_LANDLOCK] < 0 ? -1 : FD_LANDLOCK;

@@ -24,12 +24,15 @@
 #include "base/num.h"
 #include "base/str.h"
 #include "filter/filter.h"
+#include "sys/cgroup.h"
 #include "sys/clone.h"
 #include "sys/landlock.h"
 #include "sys/process.h"
 #include "sys/ret.h"
 #include "sys/seccomp.h"
 #include "sys/terminal.h"
+
+#define DATA_FACTOR 4
 
 static int set_limit(int what, uint64_t value)
 {
@@ -46,18 +49,53 @@ static int set_limit(int what, uint64_t value)
     return ret_errno(setrlimit(what, &limit));
 }
 
+/* Per process, a second lock on what is limited for all of them by other means. */
+static int set_second_limits(const struct plan_limits *limits)
+{
+    int r = 0;
+
+    if (limits->cpu_time_ms != NUM_NO_LIMIT)
+        r = set_limit(RLIMIT_CPU, limits->cpu_time_ms / 1000 + 2);
+    /*
+     * Counted for each user namespace, which init is in too; on older kernels it would be for each
+     * user. A group keeps count of its refusals and should be the first to refuse.
+     */
+    if (r == 0 && limits->processes != NUM_NO_LIMIT && limits->processes_means != MEANS_SAMPLED)
+        r = set_limit(RLIMIT_NPROC,
+                      limits->processes + (limits->processes_means == MEANS_CGROUP ? 2 : 1));
+    /* What a sampler could miss. Far above the limit, since it counts what is never touched as well. */
+    if (r == 0 && limits->memory_means == MEANS_SAMPLED &&
+        limits->memory_bytes < NUM_NO_LIMIT / DATA_FACTOR)
+        r = set_limit(RLIMIT_DATA, limits->memory_bytes * DATA_FACTOR);
+    return r;
+}
+
 static int set_limits(const struct plan_limits *limits)
 {
     int r = set_limit(RLIMIT_NOFILE, limits->open_files);
 
     if (r == 0)
         r = set_limit(RLIMIT_FSIZE, limits->file_size_bytes);
+    if (r == 0)
+        r = set_second_limits(limits);
+    if (r == 0 && limits->cpus_means == MEANS_AFFINITY)
+        r = sys_use_processors((unsigned)(limits->cpus_milli / 1000));
     /*
      * No core files. Where core_pattern is a pipe the limit means nothing to the kernel, except for
      * the value 1, with which it gives up (fs/coredump.c).
      */
     if (r == 0)
         r = set_limit(RLIMIT_CORE, 1);
+    return r;
+}
+
+/* Before anything else: all that the command ever uses is counted. */
+static int join_groups(const struct init_spawn *spawn)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < spawn->join_count; i++)
+        r = sys_cgroup_join(spawn->joins[i]);
     return r;
 }
 
@@ -155,7 +193,8 @@ static int put_on_locks(struct init_spawn *spawn)
 /* What the policy adds on top can only refuse more. */
 static int put_on_extra(const struct plan *plan)
 {
-    const struct filter *const extra[] = {plan->unix_filter, plan->user_filter};
+    const struct filter *const extra[] = {plan->unix_filter, plan->pinned_filter,
+                                          plan->user_filter};
 
     for (size_t i = 0; i < ARRAY_LEN(extra); i++) {
         int r = extra[i] ? sys_seccomp_load(extra[i]->code, extra[i]->len) : 0;
@@ -170,7 +209,9 @@ static int child_main(void *arg)
     struct init_spawn *spawn = arg;
     sigset_t none;
 
-    int r = ret_errno(setsid());
+    int r = join_groups(spawn);
+    if (r == 0)
+        r = ret_errno(setsid());
     if (r >= 0)
         r = set_limits(&spawn->plan->limits);
     if (r < 0)

@@ -18,6 +18,8 @@ enum init_fd {
     FD_SIGNALS,  /* signalfd for SIGCHLD and WATCH_SIGNAL */
     FD_ENGINE,   /* pidfd, readable when the engine has ended */
     FD_LANDLOCK, /* ruleset of every command; may be missing */
+    FD_PROC,     /* given to the engine with the first answer, and closed */
+    FD_MEMORY,   /* the same */
     FD_COUNT,
 };
 
@@ -34,6 +36,7 @@ struct init {
     mode_t umask;
     struct init_files files;
     uint32_t index;      /* which mount a failed step was about */
+    bool introduced;     /* the engine has had the first answer */
     bool quiet;          /* no reports any more */
     uint32_t reports;    /* of violations, so far */
     uint32_t unreported; /* since the last command ended */

@@ -44,7 +44,8 @@ static void every_code_has_a_word(void **state)
 
 static void every_reason_has_a_word(void **state)
 {
-    static const char *const want[] = {"exited", "signaled", "timeout", "cancelled", "setup"};
+    static const char *const want[] = {"exited",   "signaled", "timeout",   "cancelled", "setup",
+                                       "cpu_time", "memory",   "processes", "disk"};
 
     for (size_t i = 0; i < ARRAY_LEN(want); i++)
         assert_string_equal(hutch_reason_name((enum hutch_reason)i), want[i]);
@@ -74,6 +75,9 @@ static const struct hutch_result sample = {
     .setup_total_ms = 1.4,
     .sandbox = "k3f9",
     .run = 1,
+    .peak_processes = 3,
+    .read_bytes = 512,
+    .written_bytes = HUTCH_UNKNOWN,
 };
 
 static json_t *as_json(const struct hutch_result *result)
@@ -115,19 +119,21 @@ static void keys_of_a_result(void **state)
 
     assert_keys(object, KEYS_OF_EVERY_RESULT " stdout stderr");
     assert_keys(json_object_get(object, "usage"),
-                "cpu_ms user_ms system_ms peak_memory_bytes stdout_bytes stderr_bytes");
+                "cpu_ms user_ms system_ms peak_memory_bytes peak_processes disk_bytes "
+                "read_bytes written_bytes stdout_bytes stderr_bytes");
     assert_keys(json_object_get(object, "enforced"), "backend pidns netns seccomp landlock");
     assert_keys(json_object_get(object, "setup_ms"), "total clone mounts");
 
     json_auto_ref json_t *want = json_pack(
         "{s:i, s:n, s:b, s:s, s:b, s:b, s:f, s:s, s:s, s:s, s:i,"
-        " s:{s:f, s:f, s:f, s:i, s:i, s:i}, s:[], s:{s:s, s:b, s:b, s:s, s:i}, s:{s:f, s:f, s:f}}",
+        " s:{s:f, s:f, s:f, s:i, s:i, s:i, s:i, s:n, s:i, s:i}, s:[], s:{s:s, s:b, s:b, s:s, s:i}, s:{s:f, s:f, s:f}}",
         "exit_code", 0, "signal", "success", 1, "reason", "exited", "timed_out", 0, "truncated", 0,
         "duration_ms", 12.5, "stdout", "hello\n", "stderr", "", "sandbox", "k3f9", "run", 1,
         "usage", "cpu_ms", 8.1, "user_ms", 5.0, "system_ms", 3.1, "peak_memory_bytes", 8388608,
-        "stdout_bytes", 6, "stderr_bytes", 0, "violations", "enforced", "backend", "native",
-        "pidns", 1, "netns", 0, "seccomp", "default", "landlock", 6, "setup_ms", "total", 1.4,
-        "clone", 0.5, "mounts", 0.063);
+        "peak_processes", 3, "disk_bytes", 0, "read_bytes", 512, "written_bytes", "stdout_bytes", 6,
+        "stderr_bytes", 0, "violations", "enforced", "backend", "native", "pidns", 1, "netns", 0,
+        "seccomp", "default", "landlock", 6, "setup_ms", "total", 1.4, "clone", 0.5, "mounts",
+        0.063);
     assert_non_null(want);
     if (!json_equal(object, want)) {
         str_auto char *got = json_dumps(object, JSON_SORT_KEYS);
@@ -365,8 +371,14 @@ static void events(void **state)
         {{.type = HUTCH_EVENT_VIOLATION, .violation = &violations[1]},
          "violation",
          "time sandbox type violation"},
+        {{.type = HUTCH_EVENT_LIMIT_WARNING, .run = 1, .limit = "memory", .current = 8, .max = 10},
+         "limit.warning",
+         "time sandbox run type limit current max"},
+        {{.type = HUTCH_EVENT_LIMIT_EXCEEDED, .run = 1, .limit = "disk", .current = 11, .max = 10},
+         "limit.exceeded",
+         "time sandbox run type limit current max"},
         {{.type = (enum hutch_event_type)0}, "unknown", "time sandbox type"},
-        {{.type = (enum hutch_event_type)(HUTCH_EVENT_VIOLATION + 1)},
+        {{.type = (enum hutch_event_type)(HUTCH_EVENT_LIMIT_EXCEEDED + 1)},
          "unknown",
          "time sandbox type"},
     };

@@ -52,7 +52,6 @@ static void failures_leave_nothing_open(void **state)
         const char *json;
         int code;
     } cases[] = {
-        {"{\"limits\":{\"memory\":\"1G\"}}", HUTCH_EUNSUPPORTED},
         {"{\"isolation\":{\"require\":[\"unheard_of\"]}}", HUTCH_EUNSUPPORTED},
         {"{\"filesystem\":{\"workspace\":null}}", HUTCH_EPOLICY},
         {"{\"filesystem\":{\"workspace\":\"@/none\"}}", HUTCH_EPOLICY},
@@ -126,6 +125,8 @@ static void a_plan_holds_its_descriptors_until_it_is_freed(void **state)
             assert_int_equal(fstat(mount->source_fd, &st), 0);
             assert_true(st.st_dev == mount->dev && st.st_ino == mount->ino);
         }
+        for (size_t k = 0; plan->cgroup.version > 0 && k < CONTROLLER_COUNT; k++)
+            held += plan->cgroup.parent[k] >= 0;
         assert_int_equal(open_fds(), before + held);
         assert_non_null(plan->env);
         assert_non_null(plan->filter);

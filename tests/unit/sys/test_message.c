@@ -51,9 +51,9 @@ static void descriptors_arrive(void **state)
             char byte = 0;
             /* The same file, in the same order, not left open to a program that is executed. */
             assert_int_equal(fcntl(got[i], F_GETFD), FD_CLOEXEC);
-            assert_int_equal(write(got[i], &"abcd"[i], 1), 1);
+            assert_int_equal(write(got[i], &"abcdefgh"[i], 1), 1);
             assert_int_equal(read(sent[i][0], &byte, 1), 1);
-            assert_int_equal(byte, "abcd"[i]);
+            assert_int_equal(byte, "abcdefgh"[i]);
             close(got[i]);
             close(sent[i][0]);
             close(sent[i][1]);

@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Theory of operation.
+ *
+ * A walk fills a new table of what is seen of each process. The kernel lists processes by rising
+ * pid, so the table is sorted, and comparing it with the last one tells who is missing.
+ *
+ * CPU of the missing. When a parent waits for a child, the kernel adds what the child used to the
+ * parent's `waited`. So whoever is missing puts in a claim for what was last seen of it, and claims
+ * are met from the growth of its parent's `waited`. What is not met was lost to the kernel's sums:
+ * it is kept in `lost`. A walk takes time, and a child may be waited for between the look at its
+ * parent and the look for itself; therefore a claim stands for two walks, and so does growth. Every
+ * number is rounded down, so that the growth is never less than the claims it has to meet.
+ */
+#include "backend/native/account.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sys/clock.h"
+#include "sys/procstat.h"
+
+#define INIT 1
+
+#define TABLE_MIN 64U
+#define TABLE_MAX 4096U
+
+#define PAUSE_MIN_MS 20U
+#define PAUSE_MAX_MS 500U
+#define SHARE 100U /* of one processor: 1 % */
+
+/*
+ * A child that has just been forked has its parent's memory, by vfork() the very same, and must not
+ * count as a second program of that size. Not for longer than spawning a program takes: in this
+ * time it cannot have written to much of it.
+ */
+#define YOUNG_MS 100U
+
+/* Generations: a chain of missing ancestors that is longer has been made to be. */
+#define ANCESTORS_MAX 64
+
+struct cpu {
+    uint64_t user; /* ticks */
+    uint64_t system;
+};
+
+struct seen {
+    pid_t pid;
+    pid_t parent;
+    uint64_t start_ticks;
+    struct cpu own;    /* zero for init */
+    struct cpu waited; /* of children it has waited for */
+    struct cpu
+        growth[2]; /* of `waited`, in the last walk and in this one: what claims are met from */
+    uint64_t virtual_bytes;
+    uint64_t resident_pages;
+    struct sys_procmem memory;
+    bool echo; /* its memory is its parent's */
+};
+
+struct claim {
+    pid_t pid;
+    pid_t parent;
+    uint64_t start_ticks;
+    struct cpu open; /* not met yet */
+    bool again;      /* stands for the second walk */
+};
+
+struct sums {
+    struct cpu cpu;
+    struct sys_procmem memory;
+    uint64_t threads;
+    uint64_t with_memory; /* processes */
+};
+
+struct account {
+    struct account_args args;
+    uint64_t ticks_per_second;
+    size_t table_max;
+    struct seen *last; /* by rising pid */
+    size_t last_count;
+    struct seen *now;
+    size_t now_count;
+    struct claim *claims; /* those of the walk before, then those of this one, each by rising pid */
+    size_t claim_count;
+    size_t older_claims;
+    struct cpu lost;
+    struct cpu told; /* the largest sum ever returned */
+    uint64_t peak_memory;
+    uint64_t peak_threads;
+    uint64_t cost_ns;       /* of a walk, smoothed */
+    uint64_t next_exact_ns; /* no look at every page for a peak's sake before */
+};
+
+/* ---- Life ---- */
+
+int account_new(const struct account_args *args, struct account **ret)
+{
+    struct account *account = calloc(1, sizeof *account);
+
+    if (!account)
+        return -ENOMEM;
+    uint64_t room = args->processes < TABLE_MAX - TABLE_MIN ? args->processes + TABLE_MIN
+                                                            : TABLE_MAX;
+    account->args = *args;
+    account->ticks_per_second = (uint64_t)sysconf(_SC_CLK_TCK);
+    account->table_max = room;
+    account->last = calloc(room, sizeof *account->last);
+    account->now = calloc(room, sizeof *account->now);
+    account->claims = calloc(room, sizeof *account->claims);
+    if (!account->last || !account->now || !account->claims) {
+        account_free(account);
+        return -ENOMEM;
+    }
+    *ret = account;
+    return 0;
+}
+
+void account_free(struct account *account)
+{
+    if (!account)
+        return;
+    free(account->last);
+    free(account->now);
+    free(account->claims);
+    free(account);
+}
+
+/* ---- CPU ---- */
+
+static void cpu_add(struct cpu *to, struct cpu other)
+{
+    to->user += other.user;
+    to->system += other.system;
+}
+
+/* At most as much as there is. */
+static uint64_t take(uint64_t *from, uint64_t wanted)
+{
+    uint64_t taken = *from < wanted ? *from : wanted;
+
+    *from -= taken;
+    return taken;
+}
+
+static struct cpu cpu_growth(struct cpu now, struct cpu before)
+{
+    return (struct cpu){
+        .user = now.user > before.user ? now.user - before.user : 0,
+        .system = now.system > before.system ? now.system - before.system : 0,
+    };
+}
+
+static bool is_zero(struct cpu cpu)
+{
+    return cpu.user == 0 && cpu.system == 0;
+}
+
+/* ---- Looking at one process ---- */
+
+static struct seen *find(struct seen *table, size_t count, pid_t pid)
+{
+    size_t low = 0;
+
+    while (low < count) {
+        size_t middle = low + (count - low) / 2;
+        if (table[middle].pid == pid)
+            return &table[middle];
+        if (table[middle].pid < pid)
+            low = middle + 1;
+        else
+            count = middle;
+    }
+    return NULL;
+}
+
+/* A program that is being started, not one of its parent's size. */
+static bool is_echo(struct account *account, const struct sys_procstat *stat)
+{
+    uint64_t young = YOUNG_MS * account->ticks_per_second / 1000;
+
+    if (!stat->unexecuted)
+        return false;
+    const struct seen *parent = find(account->now, account->now_count, stat->parent);
+    uint64_t ticks = sys_clock_ns(CLOCK_BOOTTIME) / (1000000000U / account->ticks_per_second);
+    return parent && parent->virtual_bytes == stat->virtual_bytes &&
+           ticks <= stat->start_ticks + young;
+}
+
+/* Asking for memory costs as much again, so only when the cheap number says that something changed. */
+static int look_at_memory(struct account *account, const struct sys_procstat *stat,
+                          const struct seen *before, struct seen *seen)
+{
+    bool first_ended = stat->state == 'Z' || stat->state == 'X';
+
+    if (first_ended && stat->threads <= 1)
+        return 0;
+    if (before && !before->echo && !first_ended && before->resident_pages == stat->resident_pages) {
+        seen->memory = before->memory;
+        return 0;
+    }
+    return sys_procmem_read(account->args.proc, seen->pid, false, &seen->memory);
+}
+
+static void fill(struct account *account, const struct sys_procstat *stat, struct seen *seen,
+                 const struct seen *before)
+{
+    *seen = (struct seen){
+        .pid = seen->pid,
+        .parent = stat->parent,
+        .start_ticks = stat->start_ticks,
+        .waited = {stat->waited_user, stat->waited_system},
+        .virtual_bytes = stat->virtual_bytes,
+        .resident_pages = stat->resident_pages,
+    };
+    if (seen->pid != INIT) {
+        seen->own = (struct cpu){stat->user_ticks, stat->system_ticks};
+        seen->echo = is_echo(account, stat);
+    }
+    if (before) {
+        seen->growth[0] = before->growth[1];
+        seen->growth[1] = cpu_growth(seen->waited, before->waited);
+    }
+}
+
+static void count_in(const struct seen *seen, uint64_t threads, struct sums *sums)
+{
+    cpu_add(&sums->cpu, seen->own);
+    cpu_add(&sums->cpu, seen->waited);
+    if (seen->pid == INIT)
+        return;
+    sums->threads += threads;
+    if (seen->echo)
+        return;
+    sums->memory.anon += seen->memory.anon;
+    sums->memory.shared += seen->memory.shared;
+    sums->memory.swap += seen->memory.swap;
+    sums->with_memory += seen->memory.anon + seen->memory.shared + seen->memory.swap > 0;
+}
+
+static int look_at(struct account *account, pid_t pid, struct sums *sums)
+{
+    struct sys_procstat stat;
+    struct seen seen = {.pid = pid};
+    int r = sys_procstat_read(account->args.proc, pid, &stat);
+
+    if (r < 0)
+        return r;
+    const struct seen *before = find(account->last, account->last_count, pid);
+    if (before && before->start_ticks != stat.start_ticks)
+        before = NULL; /* somebody else had this pid */
+    fill(account, &stat, &seen, before);
+    if (pid != INIT && !seen.echo) {
+        r = look_at_memory(account, &stat, before, &seen);
+        if (r < 0)
+            return r;
+    }
+    count_in(&seen, stat.threads, sums);
+    /* Who finds no room is counted, but not remembered. */
+    if (account->now_count < account->table_max)
+        account->now[account->now_count++] = seen;
+    return 0;
+}
+
+static int walk(struct account *account, struct sums *sums)
+{
+    struct sys_proclist list;
+    int pid = INIT;
+
+    account->now_count = 0;
+    int r = look_at(account, pid, sums);
+    if (r == -ENOENT)
+        return -ESRCH;
+    if (r == 0)
+        r = sys_proclist_open(&list, account->args.proc, ".");
+    if (r < 0)
+        return r;
+    while ((r = sys_proclist_next(&list, &pid)) > 0) {
+        r = pid == INIT ? 0 : look_at(account, pid, sums);
+        if (r < 0 && r != -ENOENT && r != -ESRCH)
+            break;
+    }
+    sys_proclist_close(&list);
+    return r;
+}
+
+/* ---- Claims of the missing ---- */
+
+static void meet(struct claim *claim, struct seen *from)
+{
+    for (int i = 0; i < 2; i++) {
+        claim->open.user -= take(&from->growth[i].user, claim->open.user);
+        claim->open.system -= take(&from->growth[i].system, claim->open.system);
+    }
+}
+
+static const struct claim *find_between(const struct claim *claims, size_t count, pid_t pid)
+{
+    size_t low = 0;
+
+    while (low < count) {
+        size_t middle = low + (count - low) / 2;
+        if (claims[middle].pid == pid)
+            return &claims[middle];
+        if (claims[middle].pid < pid)
+            low = middle + 1;
+        else
+            count = middle;
+    }
+    return NULL;
+}
+
+static const struct claim *find_claim(const struct account *account, pid_t pid)
+{
+    size_t older = account->older_claims;
+    const struct claim *found = find_between(account->claims + older, account->claim_count - older,
+                                             pid);
+
+    return found ? found : find_between(account->claims, older, pid);
+}
+
+/*
+ * Only a living parent can have waited for its child. When that is missing too, the child was waited
+ * for by it before (then it is part of what the grandparent got), or by whoever takes orphans: some
+ * ancestor, or init.
+ */
+static void look_for(struct account *account, struct claim *claim)
+{
+    pid_t pid = claim->parent;
+
+    for (int i = 0; i < ANCESTORS_MAX && pid > 0 && !is_zero(claim->open); i++) {
+        struct seen *living = find(account->now, account->now_count, pid);
+        /* A parent is older than its child, or it is somebody else with the same pid. */
+        if (living && living->start_ticks <= claim->start_ticks) {
+            meet(claim, living);
+            if (i == 0)
+                return;
+            pid = living->parent;
+            continue;
+        }
+        const struct claim *missing = find_claim(account, pid);
+        pid = missing ? missing->parent : 0;
+    }
+    meet(claim, &account->now[0]); /* init, always the first */
+}
+
+static void put_in_claim(struct account *account, const struct seen *seen)
+{
+    struct claim claim = {
+        .pid = seen->pid,
+        .parent = seen->parent,
+        .start_ticks = seen->start_ticks,
+        .open = seen->own,
+    };
+
+    cpu_add(&claim.open, seen->waited);
+    if (account->claim_count < account->table_max) {
+        account->claims[account->claim_count++] = claim;
+        return;
+    }
+    /* So many at once that there is no room to be exact. */
+    look_for(account, &claim);
+    cpu_add(&account->lost, claim.open);
+}
+
+static void claim_for_missing(struct account *account)
+{
+    for (size_t i = 0; i < account->last_count; i++) {
+        const struct seen *before = &account->last[i];
+        const struct seen *now = find(account->now, account->now_count, before->pid);
+        if (!now || now->start_ticks != before->start_ticks)
+            put_in_claim(account, before);
+    }
+}
+
+/* Returns what is still open: it counts, but may yet be met. */
+static struct cpu settle(struct account *account)
+{
+    struct cpu open = {0};
+    size_t kept = 0;
+
+    claim_for_missing(account);
+    for (size_t i = 0; i < account->claim_count; i++)
+        look_for(account, &account->claims[i]);
+    for (size_t i = 0; i < account->claim_count; i++) {
+        struct claim *claim = &account->claims[i];
+        if (claim->again) {
+            cpu_add(&account->lost, claim->open);
+            continue;
+        }
+        claim->again = true;
+        cpu_add(&open, claim->open);
+        account->claims[kept++] = *claim;
+    }
+    account->claim_count = kept;
+    account->older_claims = kept;
+    return open;
+}
+
+static void swap_tables(struct account *account)
+{
+    struct seen *old = account->last;
+
+    account->last = account->now;
+    account->last_count = account->now_count;
+    account->now = old;
+}
+
+static uint64_t max(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static void tell_cpu(struct account *account, struct cpu cpu, struct sandbox_usage *ret)
+{
+    const uint64_t us = 1000000 / account->ticks_per_second;
+
+    account->told.user = max(account->told.user, cpu.user);
+    account->told.system = max(account->told.system, cpu.system);
+    ret->user_us = account->told.user * us;
+    ret->system_us = account->told.system * us;
+}
+
+/* ---- Memory ---- */
+
+static uint64_t tmpfs_bytes(const struct account *account)
+{
+    struct statfs fs;
+
+    if (account->args.tmpfs < 0 || fstatfs(account->args.tmpfs, &fs) < 0)
+        return 0;
+    return (uint64_t)(fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize;
+}
+
+static uint64_t memory_sum(const struct sys_procmem *memory, uint64_t tmpfs)
+{
+    return memory->anon + memory->swap + max(memory->shared, tmpfs);
+}
+
+/* Put the exact numbers in the place of the cheap ones; who cannot be looked into keeps those. */
+static void look_at_pages(struct account *account, struct sys_procmem *sum)
+{
+    for (size_t i = 0; i < account->now_count; i++) {
+        const struct seen *seen = &account->now[i];
+        struct sys_procmem exact;
+
+        if (seen->pid == INIT || seen->echo || seen->memory.anon + seen->memory.shared == 0 ||
+            sys_procmem_read(account->args.proc, seen->pid, true, &exact) < 0)
+            continue;
+        sum->anon += exact.anon - seen->memory.anon;
+        sum->shared += exact.shared - seen->memory.shared;
+        sum->swap += exact.swap - seen->memory.swap;
+    }
+}
+
+static uint64_t confirm(struct account *account, struct sums *sums, uint64_t tmpfs)
+{
+    uint64_t before_ns = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+
+    look_at_pages(account, &sums->memory);
+    uint64_t cost_ns = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
+    account->next_exact_ns = sys_clock_ns(CLOCK_MONOTONIC) + cost_ns * SHARE;
+    return memory_sum(&sums->memory, tmpfs);
+}
+
+/*
+ * A cheap sum of one process is exact. One of several must be confirmed before it is held against
+ * them; for the peak it is when it is worth it, at most 1/16 above what was seen already.
+ */
+static void tell_memory(struct account *account, struct sums *sums, struct sandbox_usage *ret)
+{
+    uint64_t tmpfs = tmpfs_bytes(account);
+    uint64_t sum = memory_sum(&sums->memory, tmpfs);
+    bool above = sum > account->args.confirm_above_bytes;
+    bool is_peak = sum > account->peak_memory + account->peak_memory / 16;
+    bool exact = sums->with_memory <= 1;
+
+    if (!exact && (above || (is_peak && sys_clock_ns(CLOCK_MONOTONIC) >= account->next_exact_ns))) {
+        sum = confirm(account, sums, tmpfs);
+        exact = true;
+    }
+    if (exact)
+        account->peak_memory = max(account->peak_memory, sum);
+    ret->memory_bytes = sum;
+    ret->peak_memory_bytes = account->peak_memory;
+}
+
+/* ---- Measuring ---- */
+
+int account_measure(struct account *account, struct sandbox_usage *ret)
+{
+    uint64_t before_ns = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    struct sums sums = {0};
+    int r = walk(account, &sums);
+
+    if (r < 0)
+        return r;
+    *ret = (struct sandbox_usage){
+        .disk_bytes = SANDBOX_UNKNOWN,
+        .read_bytes = SANDBOX_UNKNOWN,
+        .written_bytes = SANDBOX_UNKNOWN,
+    };
+    struct cpu open = settle(account);
+    cpu_add(&sums.cpu, open);
+    cpu_add(&sums.cpu, account->lost);
+    tell_cpu(account, sums.cpu, ret);
+    tell_memory(account, &sums, ret);
+    account->peak_threads = max(account->peak_threads, sums.threads);
+    ret->processes = sums.threads;
+    ret->peak_processes = account->peak_threads;
+    swap_tables(account);
+
+    uint64_t cost_ns = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
+    account->cost_ns = account->cost_ns ? (account->cost_ns * 3 + cost_ns) / 4 : cost_ns;
+    return 0;
+}
+
+unsigned account_pause_ms(const struct account *account)
+{
+    uint64_t ms = account->cost_ns * (SHARE - 1) / 1000000;
+
+    return ms < PAUSE_MIN_MS ? PAUSE_MIN_MS : ms > PAUSE_MAX_MS ? PAUSE_MAX_MS : (unsigned)ms;
+}

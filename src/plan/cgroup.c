@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who keeps the limits on memory, processes, CPU time and CPUs: a control group where this process may
+ * make one, else a sampler and what the kernel counts for each user namespace.
+ *
+ * A group costs time at every start, so only what a limit needs is looked for. A sandbox without any of
+ * these limits has no group, and is measured as well as can be done without.
+ */
+#include <fcntl.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/str.h"
+#include "plan/passes.h"
+#include "sys/cgroup.h"
+#include "sys/path.h"
+#include "sys/procfs.h"
+
+#define PLACES_MAX 8192 /* /proc/self/cgroup: a dozen lines in v1 */
+#define PLACE_MAX 4096
+
+#define BIT(controller) (1U << (controller))
+
+/* The most wanted first. */
+static const char *const names[CONTROLLER_COUNT] = {
+    [CONTROLLER_MEMORY] = "memory",
+    [CONTROLLER_PIDS] = "pids",
+    [CONTROLLER_CPU] = "cpu",
+    [CONTROLLER_CPUACCT] = "cpuacct",
+};
+
+/* ---- What is needed ---- */
+
+/* Processors that this process, and so the sandbox, may run on, in thousandths. */
+static uint64_t available_cpus_milli(void)
+{
+    cpu_set_t set;
+
+    /* With more processors than the set has room for it fails; then there are enough. */
+    if (sched_getaffinity(0, sizeof set, &set) < 0)
+        return (uint64_t)CPU_SETSIZE * 1000;
+    return (uint64_t)CPU_COUNT(&set) * 1000;
+}
+
+static unsigned needed_controllers(const struct plan_limits *limits, uint64_t available_milli)
+{
+    unsigned needed = 0;
+
+    if (limits->memory_bytes != NUM_NO_LIMIT)
+        needed |= BIT(CONTROLLER_MEMORY);
+    if (limits->processes != NUM_NO_LIMIT)
+        needed |= BIT(CONTROLLER_PIDS);
+    if (limits->cpus_milli < available_milli)
+        needed |= BIT(CONTROLLER_CPU);
+    if (limits->cpu_time_ms != NUM_NO_LIMIT)
+        needed |= BIT(CONTROLLER_CPUACCT);
+    return needed;
+}
+
+/* ---- What can be had: each of these returns the controllers that it found ---- */
+
+static unsigned find_v2(int root, const char *places, unsigned needed, struct plan_cgroup *cgroup)
+{
+    const char *wanted[CONTROLLER_COUNT + 1];
+    enum plan_controller which[CONTROLLER_COUNT];
+    unsigned count = 0;
+    unsigned found = 0;
+    /* Every v2 group counts CPU time, without a controller. */
+    unsigned have = BIT(CONTROLLER_CPUACCT);
+    char own[PLACE_MAX];
+
+    for (unsigned i = 0; i < CONTROLLER_CPUACCT; i++)
+        if (needed & BIT(i)) {
+            which[count] = i;
+            wanted[count++] = names[i];
+        }
+    wanted[count] = NULL;
+    if (sys_cgroup_place(places, "", own, sizeof own) < 0)
+        return 0;
+    fd_auto int dir = sys_cgroup_search(root, own, wanted, &found);
+    if (dir < 0)
+        return 0;
+    for (unsigned i = 0; i < count; i++)
+        if (found & BIT(i))
+            have |= BIT(which[i]);
+    if (!(have & needed))
+        return 0;
+    cgroup->version = 2;
+    cgroup->parent[0] = fd_take(&dir);
+    return have & needed;
+}
+
+static unsigned find_v1(int root, const char *places, unsigned needed, struct plan_cgroup *cgroup)
+{
+    unsigned have = 0;
+    char own[PLACE_MAX];
+
+    for (unsigned i = 0; i < CONTROLLER_COUNT; i++) {
+        if (!(needed & BIT(i)) || sys_cgroup_place(places, names[i], own, sizeof own) < 0)
+            continue;
+        fd_auto int dir = sys_open_beneath(root, own, O_PATH | O_DIRECTORY, 0);
+        if (dir < 0 || sys_cgroup_may_make(dir) < 0)
+            continue;
+        cgroup->version = 1;
+        cgroup->parent[i] = fd_take(&dir);
+        have |= BIT(i);
+    }
+    return have;
+}
+
+static unsigned find(unsigned needed, struct plan_cgroup *cgroup)
+{
+    char places[PLACES_MAX];
+    fd_auto int root = needed ? sys_cgroup_root() : -1;
+    int version = root < 0 ? root : sys_cgroup_version(root);
+
+    if (version < 0 || sys_proc_read(getpid(), "cgroup", places, sizeof places) < 0)
+        return 0;
+    if (version == 2)
+        return find_v2(root, places, needed, cgroup);
+    unsigned have = find_v1(root, places, needed, cgroup);
+    if (have)
+        return have;
+    /* Both at once: v2 may have the controllers that v1 was not given. */
+    fd_auto int unified = sys_open_beneath(root, "unified", O_PATH | O_DIRECTORY, 0);
+    if (unified < 0 || sys_cgroup_version(unified) != 2)
+        return 0;
+    return find_v2(unified, places, needed, cgroup);
+}
+
+/* ---- What follows from it ---- */
+
+/* Since Linux 5.14 RLIMIT_NPROC counts each user namespace on its own; before, all of a user's. */
+static bool counts_by_namespace(void)
+{
+    struct utsname kernel;
+    char *end;
+
+    if (uname(&kernel) < 0)
+        return false;
+    unsigned long major = strtoul(kernel.release, &end, 10);
+    unsigned long minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
+    return major > 5 || (major == 5 && minor >= 14);
+}
+
+static enum plan_means means(uint64_t limit, bool by_cgroup, enum plan_means otherwise)
+{
+    if (limit == NUM_NO_LIMIT)
+        return MEANS_NONE;
+    return by_cgroup ? MEANS_CGROUP : otherwise;
+}
+
+static int choose_cpus(const struct policy *policy, struct plan_limits *limits, uint64_t available,
+                       bool by_cgroup, struct hutch_error *err)
+{
+    char text[NUM_TEXT_MAX];
+
+    if (limits->cpus_milli == NUM_NO_LIMIT)
+        limits->cpus_means = MEANS_NONE;
+    else if (limits->cpus_milli >= available)
+        limits->cpus_means = MEANS_HOST;
+    else if (by_cgroup)
+        limits->cpus_means = MEANS_CGROUP;
+    else if (limits->cpus_milli % 1000 == 0)
+        limits->cpus_means = MEANS_AFFINITY;
+    else
+        return err_set(err, HUTCH_EUNSUPPORTED, policy->values[POLICY_CPUS].origin,
+                       "cannot limit a sandbox to %s CPUs: there is no control group with the cpu "
+                       "controller that could be used; without one only whole CPUs can be given",
+                       num_format_cpus(limits->cpus_milli, text));
+    return 0;
+}
+
+int plan_pass_cgroup(const struct policy *policy, struct plan *plan, struct hutch_error *err)
+{
+    struct plan_limits *limits = &plan->limits;
+    uint64_t available = available_cpus_milli();
+
+    plan->cgroup = (struct plan_cgroup){.parent = {-1, -1, -1, -1}};
+    unsigned have = find(needed_controllers(limits, available), &plan->cgroup);
+
+    limits->memory_means = means(limits->memory_bytes, have & BIT(CONTROLLER_MEMORY),
+                                 MEANS_SAMPLED);
+    limits->cpu_time_means = means(limits->cpu_time_ms, have & BIT(CONTROLLER_CPUACCT),
+                                   MEANS_SAMPLED);
+    limits->processes_means = means(limits->processes, have & BIT(CONTROLLER_PIDS),
+                                    counts_by_namespace() ? MEANS_RLIMIT : MEANS_SAMPLED);
+    return choose_cpus(policy, limits, available, have & BIT(CONTROLLER_CPU), err);
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/monitor.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/num.h"
+#include "run/growth.h"
+#include "sys/clock.h"
+#include "sys/ret.h"
+
+#define FIRST_MS 10 /* most commands are over by then */
+#define NEAR_MS 20  /* when half of a limit is used */
+#define FAR_MS 50
+#define WALK_MS 5 /* of confirming growth at a time */
+#define FAILURES_MAX 20
+#define WARN_PERCENT 80
+
+/* How near to `max`, in percent; 100 and more is over. */
+static unsigned percent(uint64_t current, uint64_t max)
+{
+    if (max == NUM_NO_LIMIT || current == SANDBOX_UNKNOWN || max == 0)
+        return 0;
+    return (unsigned)((double)current / (double)max * 100);
+}
+
+int monitor_init(struct monitor *monitor, const struct plan *plan)
+{
+    *monitor = (struct monitor){.plan = plan, .timer = -1};
+    if (plan->limits.disk_means != MEANS_SAMPLED)
+        return 0;
+    int r = growth_new(plan->limits.disk_bytes, &monitor->growth);
+    for (size_t i = 0; r == 0 && i < plan->mount_count; i++)
+        if (plan_mount_grows(&plan->mounts[i]))
+            r = growth_add(monitor->growth, plan->mounts[i].source_fd);
+    return r;
+}
+
+static int set_timer(struct monitor *monitor, uint64_t ms)
+{
+    struct itimerspec spec = {
+        .it_value = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000}};
+
+    return ret_errno(timerfd_settime(monitor->timer, 0, &spec, NULL));
+}
+
+int monitor_start(struct monitor *monitor, struct sandbox *sandbox, uint64_t started_ns)
+{
+    monitor->started_ns = started_ns;
+    /* The first time takes longest, and most commands are over before the timer: better now. */
+    if (sandbox->ops->measure(sandbox, &monitor->usage) < 0)
+        monitor->failures++;
+    monitor->timer = ret_errno(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+    return monitor->timer < 0 ? monitor->timer : set_timer(monitor, FIRST_MS);
+}
+
+static uint64_t cpu_ms(const struct sandbox_usage *usage)
+{
+    return usage->user_us == SANDBOX_UNKNOWN ? SANDBOX_UNKNOWN
+                                             : (usage->user_us + usage->system_us) / 1000;
+}
+
+/* Where one limit stands. */
+struct standing {
+    const char *name;
+    uint64_t current;
+    uint64_t max;
+    enum hutch_reason reason; /* why the run ends when it is passed */
+    bool ours;                /* we end it then; otherwise somebody else sees to the limit */
+};
+
+static void stand(const struct monitor *monitor, struct standing ret[LIMIT_COUNT])
+{
+    const struct plan_limits *limits = &monitor->plan->limits;
+    const struct sandbox_usage *usage = &monitor->usage;
+    uint64_t wall_ms = (sys_clock_ns(CLOCK_MONOTONIC) - monitor->started_ns) / 1000000;
+    uint64_t tmpfs_bytes = usage->disk_bytes == SANDBOX_UNKNOWN ? 0 : usage->disk_bytes;
+    bool on_host = monitor->grown_bytes > tmpfs_bytes;
+
+    ret[LIMIT_TIMEOUT] = (struct standing){"timeout", wall_ms, limits->timeout_ms};
+    ret[LIMIT_OUTPUT] = (struct standing){"output", monitor->output_bytes, limits->output_bytes};
+    ret[LIMIT_CPU_TIME] = (struct standing){"cpu_time", cpu_ms(usage), limits->cpu_time_ms,
+                                            HUTCH_CPU_TIME, true};
+    ret[LIMIT_MEMORY] = (struct standing){"memory", usage->memory_bytes, limits->memory_bytes,
+                                          HUTCH_MEMORY, limits->memory_means == MEANS_SAMPLED};
+    ret[LIMIT_PROCESSES] = (struct standing){"processes", usage->processes, limits->processes,
+                                             HUTCH_PROCESSES,
+                                             limits->processes_means == MEANS_SAMPLED};
+    /* A tmpfs cannot pass its size. */
+    ret[LIMIT_DISK] = (struct standing){"disk", on_host ? monitor->grown_bytes : tmpfs_bytes,
+                                        limits->disk_bytes, HUTCH_DISK, on_host};
+}
+
+static bool is_passed(const struct monitor *monitor, const struct standing *at)
+{
+    if (at->reason == HUTCH_MEMORY && monitor->usage.memory_killed)
+        return true; /* the kernel has ended a part of it */
+    return at->ours && at->max != NUM_NO_LIMIT && at->current != SANDBOX_UNKNOWN &&
+           at->current > at->max;
+}
+
+static struct monitor_finding finding(const struct standing *at, enum hutch_reason reason)
+{
+    return (struct monitor_finding){
+        .limit = at->name, .current = at->current, .max = at->max, .reason = reason};
+}
+
+/* ---- Measuring ---- */
+
+/* Growth that looks like too much is confirmed in slices, each in a step of its own. */
+static int measure_growth(struct monitor *monitor)
+{
+    uint64_t bytes = 0;
+    int r = monitor->growth ? growth_measure(monitor->growth, &bytes) : 0;
+
+    if (r < 0 || !monitor->growth)
+        return r;
+    if (r == 0) {
+        monitor->grown_bytes = bytes;
+        return 0;
+    }
+    r = growth_step(monitor->growth, WALK_MS, &bytes);
+    if (r == 1)
+        monitor->grown_bytes = bytes;
+    return r < 0 ? r : r == 0; /* 1: there is more to look at */
+}
+
+static int measure(struct monitor *monitor, struct sandbox *sandbox)
+{
+    int r = sandbox->ops->measure(sandbox, &monitor->usage);
+
+    return r < 0 ? r : measure_growth(monitor);
+}
+
+/* When to look again: sooner when something is near its end, and never too late for CPU time. */
+static uint64_t pause_ms(const struct monitor *monitor, const struct standing *at, bool busy)
+{
+    uint64_t pause = FAR_MS;
+
+    if (busy)
+        return 1;
+    for (size_t i = 0; i < LIMIT_COUNT; i++)
+        if (percent(at[i].current, at[i].max) >= 50)
+            pause = NEAR_MS;
+    if (pause < monitor->usage.pause_ms)
+        pause = monitor->usage.pause_ms;
+
+    const struct standing *cpu = &at[LIMIT_CPU_TIME];
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    if (cpu->max == NUM_NO_LIMIT || cpu->current == SANDBOX_UNKNOWN || cpu->current >= cpu->max)
+        return pause;
+    uint64_t left = (cpu->max - cpu->current) / (processors > 0 ? (uint64_t)processors : 1) + 1;
+    return left < pause ? left : pause;
+}
+
+static size_t judge(struct monitor *monitor, const struct standing *at,
+                    struct monitor_finding ret[LIMIT_COUNT + 1])
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < LIMIT_COUNT; i++) {
+        if (percent(at[i].current, at[i].max) < WARN_PERCENT || (monitor->warned & 1U << i))
+            continue;
+        monitor->warned |= 1U << i;
+        ret[count++] = finding(&at[i], HUTCH_EXITED);
+    }
+    for (size_t i = 0; i < LIMIT_COUNT; i++)
+        if (is_passed(monitor, &at[i])) {
+            ret[count++] = finding(&at[i], at[i].reason);
+            break;
+        }
+    return count;
+}
+
+int monitor_step(struct monitor *monitor, struct sandbox *sandbox,
+                 struct monitor_finding ret[LIMIT_COUNT + 1])
+{
+    struct standing at[LIMIT_COUNT];
+    uint64_t expirations;
+
+    if (read(monitor->timer, &expirations, sizeof expirations) < 0)
+        return 0;
+    int r = measure(monitor, sandbox);
+    /* No memory or no descriptor for a moment is no reason to end a run; for good it is. */
+    if (r < 0 && ++monitor->failures > FAILURES_MAX)
+        return r;
+    if (r >= 0)
+        monitor->failures = 0;
+    stand(monitor, at);
+    size_t count = r < 0 ? 0 : judge(monitor, at, ret);
+    r = set_timer(monitor, pause_ms(monitor, at, r == 1));
+    return r < 0 ? r : (int)count;
+}
+
+/* Only a group counts refusals. Without one, as many processes as there may be are evidence enough. */
+static bool were_refused(const struct monitor *monitor, const struct standing *at)
+{
+    return monitor->usage.processes_refused ||
+           (monitor->plan->limits.processes_means == MEANS_RLIMIT &&
+            monitor->usage.peak_processes != SANDBOX_UNKNOWN &&
+            monitor->usage.peak_processes >= at->max);
+}
+
+enum hutch_reason monitor_end(struct monitor *monitor, struct sandbox *sandbox, bool success,
+                              struct monitor_finding *ret)
+{
+    struct standing at[LIMIT_COUNT];
+    const struct standing *cause = NULL;
+
+    /* What cannot be measured any more is as it was measured last. */
+    if (sandbox->ops->measure(sandbox, &monitor->usage) < 0)
+        errno = 0;
+    stand(monitor, at);
+    if (monitor->usage.memory_killed)
+        cause = &at[LIMIT_MEMORY];
+    else if (!success && were_refused(monitor, &at[LIMIT_PROCESSES]))
+        cause = &at[LIMIT_PROCESSES];
+    else if (!success && monitor->usage.disk_full && at[LIMIT_DISK].max != NUM_NO_LIMIT)
+        cause = &at[LIMIT_DISK];
+    if (!cause)
+        return HUTCH_EXITED;
+    *ret = finding(cause, cause->reason);
+    return cause->reason;
+}
+
+void monitor_clear(struct monitor *monitor)
+{
+    fd_close(&monitor->timer);
+    growth_free(monitor->growth);
+    monitor->growth = NULL;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Watching what a run uses: measured every few milliseconds while it runs and once at its end. The
+ * monitor says what was found; ending the run is the supervisor's. One thread at a time.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <hutch.h>
+
+#include "backend/backend.h"
+
+struct growth;
+
+enum monitor_limit {
+    LIMIT_TIMEOUT,
+    LIMIT_CPU_TIME,
+    LIMIT_MEMORY,
+    LIMIT_PROCESSES,
+    LIMIT_DISK,
+    LIMIT_OUTPUT,
+    LIMIT_COUNT,
+};
+
+struct monitor {
+    const struct plan *plan;
+    int timer;             /* readable when it is time to measure; -1 before monitor_start() */
+    struct growth *growth; /* of directories on the host; NULL: nothing to watch */
+    struct sandbox_usage usage;
+    uint64_t started_ns;
+    uint64_t grown_bytes;  /* on the host */
+    uint64_t output_bytes; /* told by the supervisor */
+    unsigned warned;       /* a bit for each limit */
+    unsigned failures;     /* to measure, one after the other */
+};
+
+/* A limit that came near, or was passed. */
+struct monitor_finding {
+    const char *limit;
+    uint64_t current;
+    uint64_t max;
+    enum hutch_reason reason; /* why the run has to end; HUTCH_EXITED: it has not, only take note */
+};
+
+/* What is on the disk now is the base: before the command can write. */
+int monitor_init(struct monitor *monitor, const struct plan *plan);
+
+/* The command runs. -errno when there is no timer. */
+int monitor_start(struct monitor *monitor, struct sandbox *sandbox, uint64_t started_ns);
+
+/*
+ * Measure, and set the timer for the next time. Returns how many of `ret` were filled: warnings, at
+ * most one for each limit in the life of a run, and one last finding that ends the run. -errno when
+ * what has to be measured cannot be.
+ */
+int monitor_step(struct monitor *monitor, struct sandbox *sandbox,
+                 struct monitor_finding ret[LIMIT_COUNT + 1]);
+
+/*
+ * The command has ended by itself, well or not. Measure for the last time; the reason is another than
+ * HUTCH_EXITED when a limit was what ended it or made it fail.
+ */
+enum hutch_reason monitor_end(struct monitor *monitor, struct sandbox *sandbox, bool success,
+                              struct monitor_finding *ret);
+
+void monitor_clear(struct monitor *monitor);

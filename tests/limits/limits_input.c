@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is asked for, what a host can give, and what a supervisor that was killed leaves. */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "limit.h"
+
+#define GROUPS_MAX 8
+
+static void bad_values(void)
+{
+    static const char *const flags[] = {"--timeout",    "--cpu-time",  "--cpus",
+                                        "--memory",     "--disk",      "--processes",
+                                        "--open-files", "--file-size", "--output"};
+    static const char *const values[] = {"0", "-1", "", "much", "1.5G", "99999999999999999999999"};
+
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        for (size_t j = 0; j < sizeof values / sizeof *values; j++) {
+            const char *message = limit_refused(LIST(flags[i], values[j]));
+            CHECK_HAS(message, flags[i]);
+            CHECK_HAS(message, values[j]);
+        }
+}
+
+static void unlimited(void)
+{
+    static const char *const limits[][2] = {{"--cpu-time", "cpu_time"},
+                                            {"--cpus", "cpus"},
+                                            {"--memory", "memory"},
+                                            {"--disk", "disk"},
+                                            {"--processes", "processes"}};
+
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        struct limit_run run = limit_run(LIST(limits[i][0], "unlimited"), BOMB("exit", "0"));
+        CHECK_END(&run, "exited", 0);
+        CHECK_TEXT("false", limit_enforced(&run, limits[i][1]));
+    }
+}
+
+/* More than the host has is no error, and is said. */
+static void absurd(void)
+{
+    static const char *const limits[][3] = {{"--memory", "1000T", "memory"},
+                                            {"--cpus", "4000", "cpus"}};
+
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        struct limit_run run = limit_run(LIST(limits[i][0], limits[i][1]), BOMB("exit", "0"));
+        CHECK_END(&run, "exited", 0);
+        box_check(strstr(run.err, limits[i][2]) ||
+                      limit_events(&run, "limit.warning", limits[i][2]) > 0,
+                  __FILE__, __LINE__, "nothing was said of %s %s", limits[i][0], limits[i][1]);
+    }
+}
+
+/* LIMITS_TIER says what it must be, where whoever runs the tests knows. */
+static void tier(void)
+{
+    const char *want = getenv("LIMITS_TIER");
+    const char *have = limit_tier();
+
+    limit_note("cgroup: %s", have);
+    if (want)
+        CHECK_TEXT(want, have);
+    else if (box.root && access("/sys/fs/cgroup/memory/cgroup.procs", W_OK) == 0)
+        CHECK_TEXT("v1", have);
+}
+
+static void required(void)
+{
+    bool has = strcmp(limit_tier(), "false") != 0;
+    struct limit_run run = limit_run(
+        LIST("--memory", "64M", "--require", "memory,cpu_time,processes,disk"), BOMB("exit", "0"));
+
+    CHECK_END(&run, "exited", 0);
+    CHECK_HAS(limit_refused(LIST("--memory", "unlimited", "--require", "memory")), "memory");
+    if (has) {
+        run = limit_run(LIST("--memory", "64M", "--require", "memory,cgroup"), BOMB("exit", "0"));
+        CHECK_END(&run, "exited", 0);
+    } else {
+        CHECK_HAS(limit_refused(LIST("--memory", "64M", "--require", "memory,cgroup")), "cgroup");
+    }
+}
+
+/* ---- After a crash ---- */
+
+struct live {
+    struct limit_run run;
+    const char *sandbox;
+};
+
+static bool has_started(void *arg)
+{
+    struct live *live = arg;
+    char *text = access(live->run.events_path, R_OK) == 0 ? box_read(live->run.events_path) : NULL;
+    char *line = text ? strstr(text, "\"run.started\"") : NULL;
+    char *id = line ? strstr(text, "\"sandbox\":\"") : NULL;
+
+    if (!id)
+        return false;
+    id += strlen("\"sandbox\":\"");
+    live->sandbox = box_text("%.*s", (int)strcspn(id, "\""), id);
+    return true;
+}
+
+static struct live start_live(const char *ms)
+{
+    struct live live = {
+        .run = limit_start(LIST("--memory", "64M", "--processes", "16"), BOMB("sleep", ms))};
+
+    REQUIRE(box_eventually(has_started, &live));
+    return live;
+}
+
+static size_t groups_of(const struct live *live, const char *ret[GROUPS_MAX])
+{
+    return limit_cgroups(box_text("hutch-%s", live->sandbox), ret, GROUPS_MAX);
+}
+
+/* A group is only taken for left when it is older than any start takes. */
+static void make_old(const char *path)
+{
+    struct timespec long_ago = {.tv_sec = time(NULL) - 3600};
+
+    REQUIRE(utimensat(AT_FDCWD, path, (struct timespec[]){long_ago, long_ago}, 0) == 0);
+}
+
+static void kill_and_forget(struct live *live)
+{
+    kill(live->run.child.pid, SIGKILL);
+    close(live->run.child.in);
+    close(live->run.child.out);
+    close(live->run.child.err);
+    CHECK(box_reap_all());
+}
+
+static void crash_leaves_no_process(void)
+{
+    struct live live = start_live("20K");
+
+    kill_and_forget(&live);
+}
+
+static void crash_is_swept_up(void)
+{
+    const char *left[GROUPS_MAX];
+    const char *others[GROUPS_MAX];
+
+    if (strcmp(limit_tier(), "false") == 0)
+        box_skip("there is no cgroup to leave");
+    struct live victim = start_live("20K");
+    kill_and_forget(&victim);
+    struct live neighbour = start_live(box_text("%.0f", 1500 * limit_slow()));
+    size_t count = groups_of(&victim, left);
+    size_t other_count = groups_of(&neighbour, others);
+    CHECK_LEAST(1, count);
+    CHECK_LEAST(1, other_count);
+
+    /* One that begins like ours and is not, and one in use: both may be as old as they like. */
+    const char *strange = box_text("%.*s/hutch-%s", (int)(strrchr(left[0], '/') - left[0]), left[0],
+                                   box.id);
+    REQUIRE(mkdir(strange, 0755) == 0);
+    make_old(strange);
+    for (size_t i = 0; i < count; i++)
+        make_old(left[i]);
+    for (size_t i = 0; i < other_count; i++)
+        make_old(others[i]);
+    struct limit_run run = limit_run(LIST("--memory", "64M", "--processes", "16"),
+                                     BOMB("exit", "0"));
+    CHECK_END(&run, "exited", 0);
+    CHECK_INT(0, (long long)groups_of(&victim, left));
+    CHECK_INT((long long)other_count, (long long)groups_of(&neighbour, others));
+    CHECK_INT(0, rmdir(strange));
+    limit_finish(&neighbour.run);
+    CHECK_END(&neighbour.run, "exited", 0);
+    limit_check_clean(&neighbour.run);
+}
+
+int main(void)
+{
+    static const struct box_test tests[] = {
+        {"limits that cannot be are refused", bad_values},
+        {"limits can be lifted", unlimited},
+        {"limits above what the host has", absurd},
+        {"limits have the means of this host", tier},
+        {"limits can be required", required},
+        {"limits after a crash: no process stays", crash_leaves_no_process},
+        {"limits after a crash: no cgroup stays", crash_is_swept_up},
+        {0},
+    };
+
+    return box_main(tests);
+}
