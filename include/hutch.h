@@ -219,7 +219,8 @@ enum hutch_event_type {
     HUTCH_EVENT_RUN_TIMEOUT = 5,
     HUTCH_EVENT_RUN_EXITED = 6,
     HUTCH_EVENT_VIOLATION = 7,
-    HUTCH_EVENT_LIMIT_WARNING = 8,  /* once for each limit, at 80 % of it */
+    /* Once for each limit, at 80 % of it; and at the start where it is more than the host has. */
+    HUTCH_EVENT_LIMIT_WARNING = 8,
     HUTCH_EVENT_LIMIT_EXCEEDED = 9, /* the run is ended because of it */
 };
 
@@ -293,6 +294,7 @@ struct hutch_fact {
 struct hutch_limit {
     const char *name; /* as in a policy: "memory", "cpu_time" */
     uint64_t max;     /* bytes, milliseconds, a number; thousandths of processors for "cpus" */
+    uint64_t host;    /* how much of it the host has; HUTCH_UNKNOWN for most */
 };
 
 #define HUTCH_UNKNOWN UINT64_MAX

@@ -160,11 +160,27 @@ static void say_limit(const struct hutch_result *result)
     }
 }
 
+static void say_absurd(const struct hutch_result *result)
+{
+    char limit[NUM_TEXT_MAX];
+    char host[NUM_TEXT_MAX];
+
+    for (const struct hutch_limit *row = result->limits; row && row->name; row++) {
+        if (row->max <= row->host)
+            continue;
+        bool cpus = str_eq(row->name, "cpus");
+        out_line("warning: the limit on %s is %s, this host has %s", row->name,
+                 cpus ? num_format_cpus(row->max, limit) : num_format_size(row->max, limit),
+                 cpus ? num_format_cpus(row->host, host) : num_format_size(row->host, host));
+    }
+}
+
 /* The line on stderr about an end that is not simply the command's own. */
 static void say_why(const struct hutch_result *result)
 {
     struct hutch_error error = result->error;
 
+    say_absurd(result);
     error.where[0] = '\0'; /* the message names the command; the step that failed says no more */
     if (error.code)
         out_error(&error);

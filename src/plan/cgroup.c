@@ -7,7 +7,6 @@
  * these limits has no group, and is measured as well as can be done without.
  */
 #include <fcntl.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -34,17 +33,6 @@ static const char *const names[CONTROLLER_COUNT] = {
 };
 
 /* ---- What is needed ---- */
-
-/* Processors that this process, and so the sandbox, may run on, in thousandths. */
-static uint64_t available_cpus_milli(void)
-{
-    cpu_set_t set;
-
-    /* With more processors than the set has room for it fails; then there are enough. */
-    if (sched_getaffinity(0, sizeof set, &set) < 0)
-        return (uint64_t)CPU_SETSIZE * 1000;
-    return (uint64_t)CPU_COUNT(&set) * 1000;
-}
 
 static unsigned needed_controllers(const struct plan_limits *limits, uint64_t available_milli)
 {
@@ -178,7 +166,7 @@ static int choose_cpus(const struct policy *policy, struct plan_limits *limits, 
 int plan_pass_cgroup(const struct policy *policy, struct plan *plan, struct hutch_error *err)
 {
     struct plan_limits *limits = &plan->limits;
-    uint64_t available = available_cpus_milli();
+    uint64_t available = limits->host_cpus_milli;
 
     plan->cgroup = (struct plan_cgroup){.parent = {-1, -1, -1, -1}};
     unsigned have = find(needed_controllers(limits, available), &plan->cgroup);

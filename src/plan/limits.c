@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <sched.h>
+#include <string.h>
+#include <sys/sysinfo.h>
+
 #include "plan/passes.h"
 
 /*
@@ -22,6 +26,32 @@ static uint64_t limit(const struct policy *policy, enum policy_id id, uint64_t o
     return value->set ? value->number : otherwise;
 }
 
+/* Processors that this process, and so the sandbox, may run on. */
+static uint64_t host_cpus_milli(void)
+{
+    cpu_set_t set;
+
+    /* With more processors than the set has room for it fails; then there are enough. */
+    if (sched_getaffinity(0, sizeof set, &set) < 0)
+        return (uint64_t)CPU_SETSIZE * 1000;
+    return (uint64_t)CPU_COUNT(&set) * 1000;
+}
+
+static uint64_t host_memory_bytes(void)
+{
+    struct sysinfo info;
+
+    return sysinfo(&info) < 0 ? NUM_NO_LIMIT : (uint64_t)info.totalram * info.mem_unit;
+}
+
+/* Whether somebody asked for just this; a profile's number is for hosts of any size. */
+static bool is_asked_for(const struct policy *policy, enum policy_id id)
+{
+    const struct policy_value *value = &policy->values[id];
+
+    return value->set && value->origin && !strstr(value->origin, " in profile ");
+}
+
 int plan_pass_limits(const struct policy *policy, struct plan *plan, struct hutch_error *err)
 {
     (void)err;
@@ -35,6 +65,10 @@ int plan_pass_limits(const struct policy *policy, struct plan *plan, struct hutc
         .memory_bytes = limit(policy, POLICY_MEMORY, MEMORY_BYTES),
         .disk_bytes = limit(policy, POLICY_DISK, DISK_BYTES),
         .processes = limit(policy, POLICY_PROCESSES, PROCESSES),
+        .host_memory_bytes = host_memory_bytes(),
+        .host_cpus_milli = host_cpus_milli(),
+        .cpus_asked_for = is_asked_for(policy, POLICY_CPUS),
+        .memory_asked_for = is_asked_for(policy, POLICY_MEMORY),
     };
     return 0;
 }
@@ -59,6 +93,8 @@ void plan_pass_disk(struct plan *plan)
         plan->limits.disk_means = writes_to_host(plan) ? MEANS_SAMPLED : MEANS_TMPFS;
 }
 
+enum { CPUS_ROW = 2, MEMORY_ROW = 3 }; /* of the table below */
+
 void plan_limit_rows(const struct plan *plan, struct plan_limit_row ret[PLAN_LIMIT_ROWS])
 {
     const struct plan_limits *limits = &plan->limits;
@@ -76,9 +112,14 @@ void plan_limit_rows(const struct plan *plan, struct plan_limit_row ret[PLAN_LIM
 
     for (size_t i = 0; i < PLAN_LIMIT_ROWS; i++) {
         ret[i] = rows[i];
+        ret[i].host = NUM_NO_LIMIT;
         if (rows[i].max == NUM_NO_LIMIT)
             ret[i].means = MEANS_NONE;
     }
+    if (limits->cpus_asked_for)
+        ret[CPUS_ROW].host = limits->host_cpus_milli;
+    if (limits->memory_asked_for)
+        ret[MEMORY_ROW].host = limits->host_memory_bytes;
 }
 
 const char *plan_means_name(enum plan_means means)

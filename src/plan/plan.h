@@ -114,6 +114,10 @@ struct plan_limits {
     enum plan_means memory_means;
     enum plan_means disk_means;
     enum plan_means processes_means;
+    uint64_t host_memory_bytes; /* what the host has */
+    uint64_t host_cpus_milli;
+    bool cpus_asked_for; /* by a flag or a document, not just by a profile */
+    bool memory_asked_for;
 };
 
 /* One limit by the name it has in a policy, for whoever treats them alike. */
@@ -121,6 +125,7 @@ struct plan_limit_row {
     const char *name;
     uint64_t max; /* NUM_NO_LIMIT: none */
     enum plan_means means;
+    uint64_t host; /* how much of it the host has, for limits asked for; NUM_NO_LIMIT: not known */
 };
 #define PLAN_LIMIT_ROWS 9
 

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "base/num.h"
@@ -202,7 +204,6 @@ int growth_measure(struct growth *growth, uint64_t *ret_bytes)
 
 /* ---- Counting ---- */
 
-/* Whether it is new to us. */
 bool growth_remember(struct growth *growth, dev_t dev, ino_t ino)
 {
     uint64_t hash = (ino ^ ((uint64_t)dev << 40)) * 0x9e3779b97f4a7c15U;

@@ -20,9 +20,9 @@
 
 #define INIT 1
 
+/* Who maps so much that the text of it is longer could hide anything in it. */
+#define MAPS_MAX (1U << 20)
 #define MAPS_SIZE 8192
-#define MAPS_MAX                                                                                   \
-    (1U << 20) /* who maps more than this many bytes of text could hide anything in it */
 
 /*
  * Who has vanished or is about to holds nothing; the kernel closes its descriptors to us as it does
@@ -119,7 +119,7 @@ static bool look_at_maps(struct growth *growth)
     snprintf(path, sizeof path, "%d/task/%d/maps", growth->pid, growth->tid);
     fd_auto int fd = ret_errno(openat(growth->proc, path, O_RDONLY | O_CLOEXEC));
     if (fd < 0) {
-        if (fd != -ENOENT && fd != -ESRCH)
+        if (fd != -ENOENT && fd != -ESRCH && !is_ending(growth, growth->tid))
             growth_set_unseen(growth);
         return false;
     }

@@ -2,6 +2,7 @@
 /* What growth.c, growth_tree.c and growth_held.c share. For these files only. */
 #pragma once
 
+#include <linux/stat.h> /* some libcs have no statx */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -180,31 +180,25 @@ static int read_names(struct growth *growth)
     return 0;
 }
 
-/* Begin with the next of what was added. */
-static int enter_root(struct growth *growth)
+/* Begin with the next of what was added. Returns 1 when there is nothing in it to walk. */
+static int enter_root(struct growth *growth, const struct root *root)
 {
-    const struct root *root = &growth->roots[growth->root];
     struct filesystem *fs = &growth->filesystems[root->fs];
     struct statx st;
 
-    int r = growth_look(root->fd, "", AT_EMPTY_PATH, &st);
-    if (r < 0) {
+    if (growth_look(root->fd, "", AT_EMPTY_PATH, &st) < 0) {
         fs->unseen = true;
-        growth->root++;
-        return 0;
+        return 1;
     }
     growth_count(growth, fs, &st);
-    if (!S_ISDIR(st.stx_mode)) {
-        growth->root++;
-        return 0;
-    }
+    if (!S_ISDIR(st.stx_mode))
+        return 1;
     fd_auto int fd = sys_open_beneath(root->fd, ".", O_RDONLY | O_DIRECTORY, 0);
     if (fd < 0) {
         fs->unseen = true;
-        growth->root++;
-        return 0;
+        return 1;
     }
-    r = push(growth, (struct level){.fd = fd, .dev = root->dev, .ino = root->ino});
+    int r = push(growth, (struct level){.fd = fd, .dev = root->dev, .ino = root->ino});
     if (r == 0)
         fd_take(&fd);
     return r;
@@ -212,13 +206,15 @@ static int enter_root(struct growth *growth)
 
 int growth_tree_step(struct growth *growth)
 {
-    if (growth->level_count == 0) {
-        if (growth->root < growth->root_count)
-            return enter_root(growth);
+    int r;
+
+    if (growth->root == growth->root_count)
         return 1;
-    }
-    int r = read_names(growth);
-    if (r == 0 && growth->level_count == 0)
+    if (growth->level_count == 0)
+        r = enter_root(growth, &growth->roots[growth->root]);
+    else
+        r = read_names(growth);
+    if (r > 0 || (r == 0 && growth->level_count == 0))
         growth->root++;
-    return r;
+    return r < 0 ? r : 0;
 }

@@ -92,7 +92,7 @@ static int fill_limits(const struct hutch_run *run, struct hutch_result *result)
     plan_limit_rows(run->plan, rows);
     for (size_t i = 0; limits && i < PLAN_LIMIT_ROWS; i++)
         if (rows[i].means != MEANS_NONE)
-            limits[count++] = (struct hutch_limit){rows[i].name, rows[i].max};
+            limits[count++] = (struct hutch_limit){rows[i].name, rows[i].max, rows[i].host};
     result->limits = limits;
     return limits ? 0 : -ENOMEM;
 }

@@ -330,6 +330,19 @@ static void emit_finding(struct hutch_run *run, const struct monitor_finding *fi
                               .max = finding->max});
 }
 
+/* A limit that the host itself is below is worth a word: it will never be what ends the run. */
+static void warn_of_absurd(struct hutch_run *run)
+{
+    struct plan_limit_row rows[PLAN_LIMIT_ROWS];
+
+    plan_limit_rows(run->plan, rows);
+    for (size_t i = 0; i < PLAN_LIMIT_ROWS; i++)
+        if (rows[i].max != NUM_NO_LIMIT && rows[i].max > rows[i].host)
+            emit_finding(run, &(struct monitor_finding){.limit = rows[i].name,
+                                                        .current = rows[i].host,
+                                                        .max = rows[i].max});
+}
+
 static int on_monitor(struct hutch_run *run, struct hutch_error *err)
 {
     struct monitor_finding findings[LIMIT_COUNT + 1];
@@ -399,6 +412,7 @@ static void on_started(struct hutch_run *run, struct sandbox_event *event)
     run->started_ns = event->at_ns;
     emit(run, (struct hutch_event){
                   .type = HUTCH_EVENT_RUN_STARTED, .run = RUN_ID, .argv = run->command.argv});
+    warn_of_absurd(run);
     if ((event->terminal >= 0 && start_terminal(run, &event->terminal) < 0) ||
         monitor_start(&run->monitor, run->sandbox, run->started_ns) < 0 ||
         watch(run, run->monitor.timer, TAG_MONITOR) < 0)

@@ -87,7 +87,7 @@ void limit_check_near(double want, double got, double more, const char *what, co
     box_check((got) >= (least), __FILE__, __LINE__, "%s is %.1f, at least %.1f", #got,             \
               (double)(got), (double)(least))
 
-/* One warning, one "exceeded" after it, and the run over within a moment of that. */
+/* No more than one warning, one "exceeded" after it, and the run over within a moment of that. */
 void limit_check_exceeded(const struct limit_run *run, const char *limit);
 /* No cgroup of this run and no big supervisor: for every run that was a bomb. */
 void limit_check_clean(const struct limit_run *run);

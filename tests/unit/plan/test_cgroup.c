@@ -39,6 +39,7 @@ static int run(struct plan_limits limits, struct plan *ret, struct hutch_error *
     policy_init(&policy);
     policy.values[POLICY_CPUS].origin = "--cpus";
     *ret = (struct plan){.limits = limits};
+    ret->limits.host_cpus_milli = cpus_milli();
     int r = plan_pass_cgroup(&policy, ret, err);
     policy_clear(&policy);
     return r;

@@ -164,6 +164,47 @@ static void shipped_profiles_say_what_the_contract_says(void **state)
     }
 }
 
+static void shipped_profiles_have_the_limits_of_the_contract(void **state)
+{
+    static const struct {
+        const char *name;
+        const char *cpu_time;
+        const char *cpus;
+        const char *memory;
+        const char *disk;
+        const char *processes;
+    } cases[] = {
+        {"default", "60s", "2", "1G", "1G", "256"}, {"basic", "30s", "2", "256M", "1G", "10"},
+        {"strict", "5s", "1", "64M", "32M", "1"},   {"dev", "10m", "2", "1G", "4G", "256"},
+        {"build", "20m", "4", "2G", "4G", "512"},   {"test", "40m", "4", "1G", "2G", "512"},
+        {"repo", "60s", "2", "1G", "256M", "256"},  {"root", "60s", "2", "1G", "1G", "256"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct hutch_error err;
+        struct policy policy;
+        const struct policy_value *v = policy.values;
+        uint64_t cpu_time;
+        uint64_t cpus;
+        uint64_t memory;
+        uint64_t disk;
+        uint64_t processes;
+
+        assert_string_equal(merge(cases[i].name, &policy, &err), "");
+        assert_null(num_parse_duration(cases[i].cpu_time, &cpu_time));
+        assert_null(num_parse_cpus(cases[i].cpus, &cpus));
+        assert_null(num_parse_size(cases[i].memory, &memory));
+        assert_null(num_parse_size(cases[i].disk, &disk));
+        assert_null(num_parse_count(cases[i].processes, &processes));
+        assert_int_equal(v[POLICY_CPU_TIME].number, cpu_time);
+        assert_int_equal(v[POLICY_CPUS].number, cpus);
+        assert_int_equal(v[POLICY_MEMORY].number, memory);
+        assert_int_equal(v[POLICY_DISK].number, disk);
+        assert_int_equal(v[POLICY_PROCESSES].number, processes);
+        policy_clear(&policy);
+    }
+}
+
 static void names_that_are_refused(void **state)
 {
     static const char *const bad[] = {"",   "..", "../default", "a/b", "A",
@@ -418,6 +459,7 @@ int main(void)
 #define PROFILE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         PROFILE_TEST(shipped_profiles_say_what_the_contract_says),
+        PROFILE_TEST(shipped_profiles_have_the_limits_of_the_contract),
         PROFILE_TEST(names_that_are_refused),
         PROFILE_TEST(installed_profiles_are_found),
         PROFILE_TEST(shipped_names_cannot_be_shadowed),
