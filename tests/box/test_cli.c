@@ -381,7 +381,7 @@ static void killed_at_any_moment(void)
     long whole = start_microseconds(&holder);
     for (long i = 0; i < MOMENTS; i++) {
         holder.held = false;
-        kill_after(whole * 3 / 2 * i / MOMENTS, &holder, layouts[i % 2]);
+        kill_after(whole * 3 * i / MOMENTS, &holder, layouts[i % 2]);
         held += holder.held;
     }
     /* Some must have died before the command ran, and some after it did. */
