@@ -88,8 +88,11 @@ struct sandbox_ops {
     /* To the process group of a run, or with `tree` to every process of the sandbox. */
     int (*signal)(struct sandbox *sandbox, uint32_t run, int signal, bool tree,
                   struct hutch_error *err);
-    /* What it uses now; may be called as often as its cost allows. */
-    int (*measure)(struct sandbox *sandbox, struct sandbox_usage *ret);
+    /*
+     * What it uses now, as often as its cost allows; or, `last`, what it has used when no process of
+     * it is left.
+     */
+    int (*measure)(struct sandbox *sandbox, bool last, struct sandbox_usage *ret);
     /* Everything dies at once; exit_fd tells when it has. */
     void (*kill)(struct sandbox *sandbox);
     /* Reap; -EAGAIN before exit_fd is readable. */

@@ -51,7 +51,7 @@ int monitor_start(struct monitor *monitor, struct sandbox *sandbox, uint64_t sta
 {
     monitor->started_ns = started_ns;
     /* The first time takes longest, and most commands are over before the timer: better now. */
-    if (sandbox->ops->measure(sandbox, &monitor->usage) < 0)
+    if (sandbox->ops->measure(sandbox, false, &monitor->usage) < 0)
         monitor->failures++;
     monitor->timer = ret_errno(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
     return monitor->timer < 0 ? monitor->timer : set_timer(monitor, FIRST_MS);
@@ -130,7 +130,7 @@ static int measure_growth(struct monitor *monitor)
 
 static int measure(struct monitor *monitor, struct sandbox *sandbox)
 {
-    int r = sandbox->ops->measure(sandbox, &monitor->usage);
+    int r = sandbox->ops->measure(sandbox, false, &monitor->usage);
 
     return r < 0 ? r : measure_growth(monitor);
 }
@@ -211,7 +211,7 @@ enum hutch_reason monitor_end(struct monitor *monitor, struct sandbox *sandbox, 
     const struct standing *cause = NULL;
 
     /* What cannot be measured any more is as it was measured last. */
-    if (sandbox->ops->measure(sandbox, &monitor->usage) < 0)
+    if (sandbox->ops->measure(sandbox, true, &monitor->usage) < 0)
         errno = 0;
     stand(monitor, at);
     if (monitor->usage.memory_killed)

@@ -447,11 +447,11 @@ static int measure_memory_fs(const struct native *native, struct sandbox_usage *
     return 0;
 }
 
-static int native_measure(struct sandbox *sandbox, struct sandbox_usage *ret)
+static int native_measure(struct sandbox *sandbox, bool last, struct sandbox_usage *ret)
 {
     struct native *native = (struct native *)sandbox;
     struct sandbox_usage usage = native->usage;
-    int r = measure_processes(native, &usage);
+    int r = last ? 0 : measure_processes(native, &usage);
 
     if (r == 0)
         r = native_cgroup_measure(&native->cgroup, &usage);
@@ -505,6 +505,9 @@ static void native_free(struct sandbox *sandbox)
 
     if (!native)
         return;
+    /* Groups that init is not in may be empty already, and go while it ends. */
+    if (native->plan->cgroup.version == 1)
+        native_cgroup_remove(&native->cgroup);
     if (sandbox->exit_fd >= 0 && !native->reaped) {
         if (native->plan->watch_count > 0)
             let_end(sandbox);
