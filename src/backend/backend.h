@@ -105,6 +105,7 @@ struct sandbox {
     const struct sandbox_ops *ops;
     int events_fd;
     int exit_fd;
+    int proc_fd; /* its own /proc, which lists its processes and no others; -1 before STARTED */
 };
 
 struct backend {

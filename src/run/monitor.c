@@ -50,6 +50,8 @@ static int set_timer(struct monitor *monitor, uint64_t ms)
 int monitor_start(struct monitor *monitor, struct sandbox *sandbox, uint64_t started_ns)
 {
     monitor->started_ns = started_ns;
+    if (monitor->growth)
+        growth_set_proc(monitor->growth, sandbox->proc_fd);
     /* The first time takes longest, and most commands are over before the timer: better now. */
     if (sandbox->ops->measure(sandbox, false, &monitor->usage) < 0)
         monitor->failures++;

@@ -133,6 +133,13 @@ int sys_wait_for(pid_t pid)
     return r;
 }
 
+void sys_children_usage(struct rusage *ret)
+{
+    /* It fails for bad arguments alone. */
+    if (getrusage(RUSAGE_CHILDREN, ret) < 0)
+        memset(ret, 0, sizeof *ret);
+}
+
 void sys_wait_all(void)
 {
     while (wait4(-1, NULL, 0, NULL) > 0 || errno == EINTR)

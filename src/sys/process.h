@@ -37,6 +37,9 @@ int sys_wait_any(struct sys_exit *ret);
 /* Wait for one child to end. */
 int sys_wait_for(pid_t pid);
 
+/* What all children that were waited for have used, and those they waited for. */
+void sys_children_usage(struct rusage *ret);
+
 /* Wait until there is no child left. */
 void sys_wait_all(void);
 

@@ -41,7 +41,7 @@ static void check_under(const struct way *way)
     CHECK_NEAR(told, limit_usage(&run, "user_ms") + limit_usage(&run, "system_ms"), 0.1);
     /* A sampler does not see the end of what nobody waits for. */
     if (way->unseen && is_sampled(&run, "cpu_time"))
-        CHECK_LEAST(0.6 * used, told);
+        CHECK_LEAST(0.3 * used, told);
     else
         CHECK_NEAR(used, told, OVERHEAD_MS);
     CHECK_TEXT(strcmp(limit_enforced(&run, "cgroup"), "false") == 0 ? "sampled" : "cgroup",

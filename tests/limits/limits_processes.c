@@ -75,7 +75,8 @@ static void fails_for_another_reason(void)
 /* Those that are gone leave their places to others. */
 static void places_are_given_back(void)
 {
-    struct limit_run run = limit_run(LIST(LIMIT), BOMB("orphans", "100", ",", "forks", "10"));
+    struct limit_run run = limit_run(
+        LIST(LIMIT), BOMB("orphans", "100", ",", "sleep", hold(), ",", "forks", "10"));
 
     CHECK_END(&run, "exited", 0);
     CHECK_INT(100, (long long)limit_said(&run, "orphans"));

@@ -29,6 +29,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/signalfd.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "backend/native/request.h"
@@ -270,6 +271,18 @@ static bool serve_request(struct init *init)
     return true;
 }
 
+/* What a sandbox that ends has used: its command, and the orphans that were ours to wait for. */
+static struct rusage whole_usage(const struct init *init, const struct rusage *command)
+{
+    struct rusage usage;
+
+    sys_children_usage(&usage);
+    timersub(&usage.ru_utime, &init->before.ru_utime, &usage.ru_utime);
+    timersub(&usage.ru_stime, &init->before.ru_stime, &usage.ru_stime);
+    usage.ru_maxrss = command->ru_maxrss;
+    return usage;
+}
+
 static void report_exit(struct init *init, pid_t pid, const struct sys_exit *ended)
 {
     for (size_t i = 0; i < RUNS_MAX; i++) {
@@ -277,7 +290,8 @@ static void report_exit(struct init *init, pid_t pid, const struct sys_exit *end
             continue;
         init->runs[i].pid = 0;
         uint64_t at_ns = sys_clock_ns(CLOCK_MONOTONIC);
-        if (init->runs[i].last)
+        bool last = init->runs[i].last;
+        if (last)
             sweep(init);
         answer(init,
                (struct proto_answer){
@@ -287,11 +301,11 @@ static void report_exit(struct init *init, pid_t pid, const struct sys_exit *end
                    .signal = ended->signal,
                    .at_ns = at_ns,
                    .unreported = init->unreported,
-                   .usage = ended->usage,
+                   .usage = last ? whole_usage(init, &ended->usage) : ended->usage,
                },
                NULL, 0);
         init->unreported = 0;
-        if (init->runs[i].last)
+        if (last)
             _exit(0);
         return;
     }
@@ -370,6 +384,7 @@ _Noreturn void init_main(const struct init_args *args)
     init.notify.report = init.watch.report = report_violation;
     init.notify.arg = init.watch.arg = &init;
     watch_look(&init.watch);
+    sys_children_usage(&init.before);
 
     if (!serve_request(&init))
         answer_well(&init, (struct proto_answer){.type = PROTO_READY}, -1);

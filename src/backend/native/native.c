@@ -240,9 +240,10 @@ static int native_start(const struct plan *plan, struct sandbox **ret, struct hu
         free(trees);
         return err_oom(err);
     }
-    native->base = (struct sandbox){.ops = &native_ops, .events_fd = -1, .exit_fd = -1};
+    native->base = (struct sandbox){
+        .ops = &native_ops, .events_fd = -1, .exit_fd = -1, .proc_fd = -1};
     native->plan = plan;
-    native->proc = native->memory = -1;
+    native->memory = -1;
     native->usage = unknown_usage;
     for (size_t i = 0; i < plan->mount_count; i++)
         trees[i] = -1;
@@ -372,8 +373,8 @@ static void take_fds(struct native *native, struct sandbox_event *event, const i
     bool good = event && (event->type == SANDBOX_READY || event->type == SANDBOX_STARTED);
     size_t used = 0;
 
-    if (good && native->proc < 0 && count >= PROTO_FD_COUNT) {
-        native->proc = fds[PROTO_FD_PROC];
+    if (good && native->base.proc_fd < 0 && count >= PROTO_FD_COUNT) {
+        native->base.proc_fd = fds[PROTO_FD_PROC];
         native->memory = fds[PROTO_FD_MEMORY];
         used = PROTO_FD_COUNT;
     }
@@ -416,11 +417,11 @@ static int measure_processes(struct native *native, struct sandbox_usage *usage)
 {
     const struct plan_limits *limits = &native->plan->limits;
 
-    if (!needs_account(limits) || native->proc < 0)
+    if (!needs_account(limits) || native->base.proc_fd < 0)
         return 0;
     if (!native->account) {
         const struct account_args args = {
-            .proc = native->proc,
+            .proc = native->base.proc_fd,
             .tmpfs = native->memory,
             .confirm_above_bytes = limits->memory_bytes / 5 * 4,
             .processes = limits->processes,
@@ -516,7 +517,7 @@ static void native_free(struct sandbox *sandbox)
     }
     fd_close(&sandbox->events_fd);
     fd_close(&sandbox->exit_fd);
-    fd_close(&native->proc);
+    fd_close(&native->base.proc_fd);
     fd_close(&native->memory);
     for (size_t i = 0; i < native->join_count; i++)
         fd_close(&native->joins[i]);

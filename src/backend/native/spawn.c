@@ -27,6 +27,7 @@
 #include "sys/cgroup.h"
 #include "sys/clone.h"
 #include "sys/landlock.h"
+#include "sys/path.h"
 #include "sys/process.h"
 #include "sys/ret.h"
 #include "sys/seccomp.h"
@@ -97,6 +98,14 @@ static int join_groups(const struct init_spawn *spawn)
     for (size_t i = 0; r == 0 && i < spawn->join_count; i++)
         r = sys_cgroup_join(spawn->joins[i]);
     return r;
+}
+
+/* Not through a link of /proc: some of init's descriptors are directories that are not for commands. */
+static int enter_directory(const char *path)
+{
+    fd_auto int dir = sys_open_inside(AT_FDCWD, path, O_PATH | O_DIRECTORY);
+
+    return dir < 0 ? dir : ret_errno(fchdir(dir));
 }
 
 static int take_streams(const struct init_spawn *spawn)
@@ -216,7 +225,7 @@ static int child_main(void *arg)
         r = set_limits(&spawn->plan->limits);
     if (r < 0)
         fail(spawn, EXEC_STEP_LIMITS, r);
-    r = ret_errno(chdir(spawn->cwd));
+    r = enter_directory(spawn->cwd);
     if (r < 0)
         fail(spawn, EXEC_STEP_CWD, r);
     umask((mode_t)spawn->umask);

@@ -42,6 +42,7 @@ struct init {
     uint32_t unreported; /* since the last command ended */
     struct notify notify;
     struct watch watch;
+    struct rusage before; /* what our own children had used before the first command */
     uint64_t step_ns[STEP_COUNT];
     uint64_t last_ns;
     struct {
