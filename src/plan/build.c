@@ -76,6 +76,8 @@ void plan_free(struct plan *plan)
         fd_close(&plan->mounts[i].source_fd);
     for (size_t i = 0; plan->cgroup.version > 0 && i < CONTROLLER_COUNT; i++)
         fd_close(&plan->cgroup.parent[i]);
+    if (plan->cgroup.unit)
+        fd_close(&plan->cgroup.manager);
     arena_clear(&plan->arena);
     free(plan);
 }

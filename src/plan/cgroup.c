@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Who keeps the limits on memory, processes, CPU time and CPUs: a control group where this process may
- * make one, else a sampler and what the kernel counts for each user namespace.
+ * make one or systemd would for it, else a sampler and what the kernel counts for each user namespace.
  *
  * A group costs time at every start, so only what a limit needs is looked for. A sandbox without any of
  * these limits has no group, and is measured as well as can be done without.
  */
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -51,35 +52,79 @@ static unsigned needed_controllers(const struct plan_limits *limits, uint64_t av
 
 /* ---- What can be had: each of these returns the controllers that it found ---- */
 
-static unsigned find_v2(int root, const char *places, unsigned needed, struct plan_cgroup *cgroup)
-{
-    const char *wanted[CONTROLLER_COUNT + 1];
+struct wanted {
+    const char *names[CONTROLLER_COUNT + 1]; /* ends with NULL */
     enum plan_controller which[CONTROLLER_COUNT];
+};
+
+/* What has to be looked for in v2, where every group counts CPU time without a controller. */
+static struct wanted list_wanted(unsigned needed)
+{
+    struct wanted wanted = {0};
     unsigned count = 0;
-    unsigned found = 0;
-    /* Every v2 group counts CPU time, without a controller. */
-    unsigned have = BIT(CONTROLLER_CPUACCT);
-    char own[PLACE_MAX];
 
     for (unsigned i = 0; i < CONTROLLER_CPUACCT; i++)
         if (needed & BIT(i)) {
-            which[count] = i;
-            wanted[count++] = names[i];
+            wanted.which[count] = i;
+            wanted.names[count++] = names[i];
         }
-    wanted[count] = NULL;
+    return wanted;
+}
+
+/* `found` has a bit for each name. */
+static unsigned wanted_found(const struct wanted *wanted, unsigned found)
+{
+    unsigned have = BIT(CONTROLLER_CPUACCT);
+
+    for (unsigned i = 0; wanted->names[i]; i++)
+        if (found & BIT(i))
+            have |= BIT(wanted->which[i]);
+    return have;
+}
+
+static unsigned find_v2(int root, const char *places, unsigned needed, struct plan_cgroup *cgroup)
+{
+    const struct wanted wanted = list_wanted(needed);
+    unsigned found = 0;
+    char own[PLACE_MAX];
+
     if (sys_cgroup_place(places, "", own, sizeof own) < 0)
         return 0;
-    fd_auto int dir = sys_cgroup_search(root, own, wanted, &found);
-    if (dir < 0)
-        return 0;
-    for (unsigned i = 0; i < count; i++)
-        if (found & BIT(i))
-            have |= BIT(which[i]);
-    if (!(have & needed))
+    fd_auto int dir = sys_cgroup_search(root, own, wanted.names, &found);
+    unsigned have = dir < 0 ? 0 : wanted_found(&wanted, found) & needed;
+    if (!have)
         return 0;
     cgroup->version = 2;
     cgroup->parent[0] = fd_take(&dir);
-    return have & needed;
+    return have;
+}
+
+/*
+ * A login session has a group that is root's, so that its processes can make none. But every user of
+ * such a system has a systemd with a subtree, which makes groups in it when asked: with the
+ * controllers of that subtree and no others, whatever is asked for.
+ */
+static unsigned find_unit(int root, unsigned needed, struct plan_cgroup *cgroup)
+{
+    const struct wanted wanted = list_wanted(needed);
+    unsigned uid = geteuid();
+    char subtree[96];
+
+    if (uid == 0)
+        return 0;
+    snprintf(subtree, sizeof subtree, "user.slice/user-%u.slice/user@%u.service", uid, uid);
+    fd_auto int dir = sys_open_beneath(root, subtree, O_PATH | O_DIRECTORY, 0);
+    if (dir < 0)
+        return 0;
+    unsigned found = sys_cgroup_listed(dir, "cgroup.controllers", wanted.names);
+    unsigned have = wanted_found(&wanted, found) & needed;
+    int manager = have ? plan_find_manager(&cgroup->bus) : -1;
+    if (manager < 0)
+        return 0;
+    cgroup->version = 2;
+    cgroup->unit = true;
+    cgroup->manager = manager;
+    return have;
 }
 
 static unsigned find_v1(int root, const char *places, unsigned needed, struct plan_cgroup *cgroup)
@@ -108,8 +153,10 @@ static unsigned find(unsigned needed, struct plan_cgroup *cgroup)
 
     if (version < 0 || sys_proc_read(getpid(), "cgroup", places, sizeof places) < 0)
         return 0;
-    if (version == 2)
-        return find_v2(root, places, needed, cgroup);
+    if (version == 2) {
+        unsigned have = find_v2(root, places, needed, cgroup);
+        return have ? have : find_unit(root, needed, cgroup);
+    }
     unsigned have = find_v1(root, places, needed, cgroup);
     if (have)
         return have;
@@ -168,7 +215,7 @@ int plan_pass_cgroup(const struct policy *policy, struct plan *plan, struct hutc
     struct plan_limits *limits = &plan->limits;
     uint64_t available = limits->host_cpus_milli;
 
-    plan->cgroup = (struct plan_cgroup){.parent = {-1, -1, -1, -1}};
+    plan->cgroup = (struct plan_cgroup){.parent = {-1, -1, -1, -1}, .manager = -1};
     unsigned have = find(needed_controllers(limits, available), &plan->cgroup);
 
     limits->memory_means = means(limits->memory_bytes, have & BIT(CONTROLLER_MEMORY),

@@ -172,7 +172,8 @@ static void put_limits(struct buf *out, const struct plan *plan)
         buf_puts(out, "\n");
     }
     if (plan->cgroup.version > 0)
-        buf_printf(out, "             in a control group (v%d)\n", plan->cgroup.version);
+        buf_printf(out, "             in a control group (v%d)%s\n", plan->cgroup.version,
+                   plan->cgroup.unit ? " that the user's systemd makes" : "");
 }
 
 int plan_explain_text(const struct plan *plan, const struct plan_command *command, char **ret,

@@ -17,6 +17,12 @@ int plan_pass_limits(const struct policy *policy, struct plan *plan, struct hutc
 /* Who keeps the limits on memory, processes, CPU time and CPUs; where groups are made. After limits. */
 int plan_pass_cgroup(const struct policy *policy, struct plan *plan, struct hutch_error *err);
 
+/*
+ * The socket at which the caller's own systemd can be reached, as a path only, the caller's to close;
+ * *ret_is_bus: by way of a message bus. -ENOENT: there is none that can be trusted.
+ */
+int plan_find_manager(bool *ret_is_bus);
+
 /* Filters and Landlock; refuses every `require` that would not hold. After the limits. */
 int plan_pass_locks(const struct policy *policy, struct plan *plan, struct hutch_error *err);
 

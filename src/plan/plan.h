@@ -143,6 +143,9 @@ struct plan_cgroup {
     int version; /* 2, 1, or 0: nowhere */
     int parent
         [CONTROLLER_COUNT]; /* O_PATH directory a group is made in; v2: all in [0]; -1: none */
+    bool unit;              /* v2, with no `parent`: the caller's systemd makes it, as a scope */
+    bool bus;               /* `manager` is a message bus on which systemd is, not systemd itself */
+    int manager;            /* unit: O_PATH of the socket where it is asked for that */
 };
 
 struct plan_identity {

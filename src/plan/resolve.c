@@ -124,23 +124,6 @@ static int resolve_at(const struct resolver *resolver, int base, const char *pat
     return 0;
 }
 
-/* Whether the name as written is the canonical one. With ".." in it nobody but the kernel can say. */
-static int compare_names(const struct resolver *resolver, int base, const char *text,
-                         struct resolved *found)
-{
-    const char *start = "/";
-    int r = text[0] == '/' ? 0 : canonical_name(resolver->arena, base, &start);
-    if (r < 0)
-        return r;
-
-    const char *written = path_normalize(resolver->arena, start, text);
-    if (written && !str_eq(written, found->path)) {
-        found->through_link = true;
-        found->written = written;
-    }
-    return arena_failed(resolver->arena) ? -ENOMEM : 0;
-}
-
 /* Where a relative path starts and what is left of `text` once `~` is replaced. */
 static int start_of(const struct resolver *resolver, const struct policy_item *item, int *base,
                     const char **text, struct hutch_error *err)
@@ -180,14 +163,6 @@ int resolve_path(const struct resolver *resolver, const struct policy_item *item
     if (r < 0)
         return err_sys(err, r, item->origin, "cannot look at '%s'",
                        str_printable(item->text, shown, sizeof shown));
-
-    if (found.exists)
-        r = compare_names(resolver, base, text, &found);
-    if (r < 0) {
-        fd_close(&found.fd);
-        return err_sys(err, r, item->origin, "cannot look at '%s'",
-                       str_printable(item->text, shown, sizeof shown));
-    }
     *ret = found;
     return 0;
 }

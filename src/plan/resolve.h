@@ -29,8 +29,6 @@ struct resolved {
     const char *path; /* canonical; NULL when missing */
     int fd;           /* O_PATH, -1 when missing. The caller's. */
     struct stat st;
-    bool through_link;   /* the name as written goes through a symbolic link */
-    const char *written; /* with it: the name as written, absolute */
 };
 
 /* The directory `~` stands for, from HOME or else /etc/passwd; NULL when there is none. */

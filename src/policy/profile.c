@@ -20,6 +20,7 @@
 
 #include "base/err.h"
 #include "base/fd.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "base/suggest.h"
@@ -86,32 +87,6 @@ static bool make_path(char out[PATH_MAX], const char *dir, const char *name)
     return len >= 0 && len < PATH_MAX;
 }
 
-/* All of a file of at most POLICY_JSON_MAX bytes, one more when it is larger. 0 or -errno. */
-static int read_all(int fd, char **ret, size_t *ret_len)
-{
-    size_t size = POLICY_JSON_MAX + 1;
-    str_auto char *data = malloc(size);
-    size_t len = 0;
-
-    if (!data)
-        return -ENOMEM;
-    while (len < size) {
-        ssize_t n = read(fd, data + len, size - len);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return -errno;
-        if (n == 0)
-            break;
-        len += (size_t)n;
-    }
-    *ret_len = len;
-    *ret = data;
-    data = NULL;
-    return 0;
-}
-
 /* 1 when the file is there and read, 0 when there is none. */
 static int read_installed(struct profile *profile, struct hutch_error *err)
 {
@@ -126,7 +101,7 @@ static int read_installed(struct profile *profile, struct hutch_error *err)
     if (!S_ISREG(st.st_mode))
         return err_set(err, HUTCH_EPOLICY, profile->path, "the profile '%s' is not a file",
                        profile->path);
-    int r = read_all(fd, &profile->owned, &profile->len);
+    int r = file_read(fd, POLICY_JSON_MAX, &profile->owned, &profile->len);
     if (r < 0)
         return err_sys(err, r, profile->path, "cannot read the profile '%s'", profile->path);
     profile->text = profile->owned;

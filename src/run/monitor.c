@@ -140,7 +140,7 @@ static int measure(struct monitor *monitor, struct sandbox *sandbox)
 /* When to look again: sooner when something is near its end, and never too late for CPU time. */
 static uint64_t pause_ms(const struct monitor *monitor, const struct standing *at, bool busy)
 {
-    uint64_t pause = FAR_MS;
+    uint64_t pause = monitor->plan->limits.memory_means == MEANS_SAMPLED ? NEAR_MS : FAR_MS;
 
     if (busy)
         return 1;
@@ -206,9 +206,19 @@ static bool were_refused(const struct monitor *monitor, const struct standing *a
             monitor->usage.peak_processes >= at->max);
 }
 
-enum hutch_reason monitor_end(struct monitor *monitor, struct sandbox *sandbox, bool success,
-                              struct monitor_finding *ret)
+/* A sampler can be too late for a command that is quick; what the largest process had is known. */
+static bool had_too_much(const struct monitor *monitor, const struct sys_exit *ended)
 {
+    const struct plan_limits *limits = &monitor->plan->limits;
+
+    return limits->memory_means == MEANS_SAMPLED &&
+           (uint64_t)ended->usage.ru_maxrss * 1024 > limits->memory_bytes;
+}
+
+enum hutch_reason monitor_end(struct monitor *monitor, struct sandbox *sandbox,
+                              const struct sys_exit *ended, struct monitor_finding *ret)
+{
+    bool success = ended->signal == 0 && ended->code == 0;
     struct standing at[LIMIT_COUNT];
     const struct standing *cause = NULL;
 
@@ -216,7 +226,7 @@ enum hutch_reason monitor_end(struct monitor *monitor, struct sandbox *sandbox, 
     if (sandbox->ops->measure(sandbox, true, &monitor->usage) < 0)
         errno = 0;
     stand(monitor, at);
-    if (monitor->usage.memory_killed)
+    if (monitor->usage.memory_killed || had_too_much(monitor, ended))
         cause = &at[LIMIT_MEMORY];
     else if (!success && were_refused(monitor, &at[LIMIT_PROCESSES]))
         cause = &at[LIMIT_PROCESSES];

@@ -62,7 +62,7 @@ int monitor_step(struct monitor *monitor, struct sandbox *sandbox,
  * The command has ended by itself, well or not. Measure for the last time; the reason is another than
  * HUTCH_EXITED when a limit was what ended it or made it fail.
  */
-enum hutch_reason monitor_end(struct monitor *monitor, struct sandbox *sandbox, bool success,
-                              struct monitor_finding *ret);
+enum hutch_reason monitor_end(struct monitor *monitor, struct sandbox *sandbox,
+                              const struct sys_exit *ended, struct monitor_finding *ret);
 
 void monitor_clear(struct monitor *monitor);

@@ -372,12 +372,11 @@ static int on_monitor(struct hutch_run *run, struct hutch_error *err)
 static void judge_end(struct hutch_run *run)
 {
     struct monitor_finding finding;
-    bool success = run->exit.signal == 0 && run->exit.code == 0;
 
     if (run->monitored)
         return;
     run->monitored = true;
-    enum hutch_reason reason = monitor_end(&run->monitor, run->sandbox, success, &finding);
+    enum hutch_reason reason = monitor_end(&run->monitor, run->sandbox, &run->exit, &finding);
     if (reason == HUTCH_EXITED || run->ending != HUTCH_EXITED)
         return;
     run->ending = reason;

@@ -95,8 +95,7 @@ static int read_file(int dir, const char *file, char *out, size_t size)
     return fd < 0 ? fd : sys_cgroup_read(fd, out, size);
 }
 
-/* A bit for each of `names` that is in a file of names. */
-static unsigned listed_in(int dir, const char *file, const char *const *names)
+unsigned sys_cgroup_listed(int dir, const char *file, const char *const *names)
 {
     char text[LIST_MAX];
     unsigned bits = 0;
@@ -125,11 +124,11 @@ static bool may_enable(int dir)
 
 static unsigned controllers_of(int dir, const char *const *names, unsigned all)
 {
-    unsigned enabled = listed_in(dir, "cgroup.subtree_control", names);
+    unsigned enabled = sys_cgroup_listed(dir, "cgroup.subtree_control", names);
 
     if (enabled == all)
         return all;
-    unsigned known = listed_in(dir, "cgroup.controllers", names);
+    unsigned known = sys_cgroup_listed(dir, "cgroup.controllers", names);
     return (known & ~enabled) && may_enable(dir) ? enabled | known : enabled;
 }
 

@@ -34,6 +34,9 @@ int sys_cgroup_place(const char *text, const char *controller, char *out, size_t
  */
 int sys_cgroup_search(int root, const char *own, const char *const *names, unsigned *ret_have);
 
+/* A bit for each of `names` (at most 8, ends with NULL) that is in `file`, a list of controllers. */
+unsigned sys_cgroup_listed(int dir, const char *file, const char *const *names);
+
 /* Give new groups in `dir` a controller. -EBUSY: there are processes in `dir` itself. */
 int sys_cgroup_enable(int dir, const char *controller);
 

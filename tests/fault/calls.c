@@ -60,6 +60,7 @@ static const struct call_info table[] = {
     CALL(exit_group, 0),
     CALL(clock_gettime, 0),
     CALL(getrandom, 0),
+    CALL(getrusage, 0),
     CALL(sched_getaffinity, 0), /* a wish about speed, not a step */
     CALL(sched_setaffinity, 0),
     CALL(brk, 0), /* the call itself returns no error but the break that stays */

@@ -13,7 +13,7 @@
 /* 10 GB, and less where that would take minutes. */
 static void output_flood(void)
 {
-    double bytes = 1e10 / (limit_slow() * limit_slow());
+    double bytes = 1e10 / (limit_slow() * limit_slow() * limit_slow());
     struct limit_run run = limit_run_quietly(LIST(MEMORY, "--cpu-time", "unlimited"),
                                              BOMB("output", box_text("%.0f", bytes)));
 
@@ -71,7 +71,7 @@ static void fill_everything(void)
 
 static void orphans(void)
 {
-    double count = 10000 / limit_slow();
+    double count = 10000 / (limit_slow() * limit_slow());
     double ms = box_now_ms();
     struct limit_run run = limit_run(LIST(MEMORY, "--processes", "64"),
                                      BOMB("orphans", box_text("%.0f", count)));

@@ -6,8 +6,8 @@
 
 #include "limit.h"
 
-/* Starting programs takes time, too. */
-#define OVERHEAD_MS (25 * limit_slow())
+/* Starting programs takes time, too, and with cgroup v2 so does init. */
+#define OVERHEAD_MS (25 * limit_slow() * limit_slow())
 
 static bool is_sampled(const struct limit_run *run, const char *name)
 {
@@ -95,16 +95,23 @@ static void over_in_orphans(void)
     check_over(&ways[4]);
 }
 
+static const char *limit_ms(double ms)
+{
+    return box_text("%.0fms", ms * limit_slow());
+}
+
 static void over_beside(void)
 {
-    struct limit_run run = limit_run_beside(LIST("--cpu-time", "500ms"), BOMB("spin", "5000", "2"));
+    struct limit_run run = limit_run_beside(LIST("--cpu-time", limit_ms(500)),
+                                            BOMB("spin", "20000", "2"));
 
     CHECK_END(&run, "cpu_time", 124);
 }
 
 static void warned(void)
 {
-    struct limit_run run = limit_run(LIST("--cpu-time", "1s"), BOMB("spin", "840", "1"));
+    const char *ms = box_text("%.0f", 840 * limit_slow());
+    struct limit_run run = limit_run(LIST("--cpu-time", limit_ms(1000)), BOMB("spin", ms));
 
     CHECK_END(&run, "exited", 0);
     CHECK_INT(1, limit_events(&run, "limit.warning", "cpu_time"));

@@ -67,13 +67,13 @@ static void timeout_under(void)
     double took = json_number_value(json_object_get(run.result, "duration_ms"));
 
     CHECK_END(&run, "exited", 0);
-    CHECK_NEAR(100, took, 40 * limit_slow());
+    CHECK_NEAR(100, took, 50 * limit_slow() * limit_slow());
     CHECK_TEXT("supervisor", limit_enforced(&run, "timeout"));
 }
 
 static void timeout_over(void)
 {
-    double ms = 1000 * limit_slow();
+    double ms = 400 * limit_slow();
     struct limit_run run = limit_run_beside(LIST("--timeout", box_text("%.0fms", ms)),
                                             BOMB("sleep", "20K"));
 

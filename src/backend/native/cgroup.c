@@ -146,6 +146,11 @@ static uint64_t period_us(uint64_t cpus_milli)
     return cpus_milli * PERIOD_US / 1000 < LEAST_QUOTA_US ? LONG_PERIOD_US : PERIOD_US;
 }
 
+uint64_t native_cgroup_pids_max(const struct plan_limits *limits)
+{
+    return limits->processes < PIDS_MOST ? limits->processes + 1 : PIDS_MOST;
+}
+
 /*
  * memory.oom.group stays 0. With it the kernel would kill init together with the rest, and a command
  * could keep init from its last look at protected paths (watch.c) by using too much memory.
@@ -157,9 +162,8 @@ static void list_v2(const struct plan_limits *limits, struct settings *ret)
         add_number(ret, CONTROLLER_MEMORY, "memory.swap.max", 0);
         ret->items[ret->count - 1].instead = "";
     }
-    if (limits->processes_means == MEANS_CGROUP) /* and init */
-        add_number(ret, CONTROLLER_PIDS, "pids.max",
-                   limits->processes < PIDS_MOST ? limits->processes + 1 : PIDS_MOST);
+    if (limits->processes_means == MEANS_CGROUP)
+        add_number(ret, CONTROLLER_PIDS, "pids.max", native_cgroup_pids_max(limits));
     if (limits->cpus_means == MEANS_CGROUP) {
         uint64_t period = period_us(limits->cpus_milli);
         struct setting *setting = add(ret, CONTROLLER_CPU, "cpu.max");
@@ -235,19 +239,29 @@ static int set_limits(const struct native_cgroup *cgroup, const struct plan_limi
     return 0;
 }
 
-int native_cgroup_make(struct native_cgroup *cgroup, const struct plan *plan,
-                       struct hutch_error *err)
+static void begin(struct native_cgroup *cgroup, const struct plan *plan)
 {
-    *cgroup = (struct native_cgroup){0};
-    if (plan->cgroup.version == 0)
-        return 0;
-    cgroup->where = &plan->cgroup;
+    *cgroup = (struct native_cgroup){.where = &plan->cgroup};
     for (size_t i = 0; i < CONTROLLER_COUNT; i++)
         cgroup->dir[i] = -1;
     for (size_t i = 0; i < CGROUP_FILE_COUNT; i++)
         cgroup->files[i] = -1;
     snprintf(cgroup->name, sizeof cgroup->name, NAME_PREFIX "%s", plan->id);
+}
 
+void native_cgroup_adopt(struct native_cgroup *cgroup, const struct plan *plan, int *dir)
+{
+    begin(cgroup, plan);
+    cgroup->dir[0] = fd_take(dir);
+}
+
+int native_cgroup_make(struct native_cgroup *cgroup, const struct plan *plan,
+                       struct hutch_error *err)
+{
+    *cgroup = (struct native_cgroup){0};
+    if (plan->cgroup.version == 0 || plan->cgroup.unit)
+        return 0;
+    begin(cgroup, plan);
     int r = make_groups(cgroup, err);
     if (r == 0)
         r = set_limits(cgroup, &plan->limits, err);

@@ -6,7 +6,8 @@
  * In v2 there is one group, and init is cloned into it, so that init counts as one process. In v1 there
  * is one in each hierarchy that a limit needs; only commands are in them, and each command joins
  * before it execs. A group is the directory "hutch-ID", locked (flock) for as long as its engine
- * lives: one that is not locked is what a killed engine left, and is swept away by a later one.
+ * lives: one that is not locked is what a killed engine left, and is swept away by a later one. The
+ * group that systemd makes for a caller who may not (unit.h) is only measured here.
  *
  * A struct of zeros is a sandbox without a group: everything below then does nothing.
  */
@@ -40,19 +41,28 @@ enum native_cgroup_file {
 struct native_cgroup {
     const struct plan_cgroup *where; /* NULL: no group */
     char name[NATIVE_CGROUP_NAME_MAX];
-    int dir[CONTROLLER_COUNT];    /* v2: [0]; -1: none. Each holds the lock. */
+    int dir[CONTROLLER_COUNT];    /* v2: [0]; -1: none. Each that we made holds the lock. */
     bool made[CONTROLLER_COUNT];  /* to be removed; not the second controller of one hierarchy */
     int files[CGROUP_FILE_COUNT]; /* opened when first read; -1: not yet */
     bool missing[CGROUP_FILE_COUNT];
 };
 
 /*
- * Make the groups of a plan and set their limits. On failure nothing is left behind. v2: to be called
- * before init is cloned. v1: any time before a command is passed on, so that init can be at work
- * meanwhile. The plan must outlive the group.
+ * Make the groups of a plan and set their limits; nothing to do when systemd is to make the group. On
+ * failure nothing is left behind. v2: to be called before init is cloned. v1: any time before a command
+ * is passed on, so that init can be at work meanwhile. The plan must outlive the group.
  */
 int native_cgroup_make(struct native_cgroup *cgroup, const struct plan *plan,
                        struct hutch_error *err);
+
+/* Of v2: the processes that there may be, and init. */
+uint64_t native_cgroup_pids_max(const struct plan_limits *limits);
+
+/*
+ * Use a v2 group that somebody else has made for this plan and will remove, and that init is in. Takes
+ * *dir. The plan must outlive the group.
+ */
+void native_cgroup_adopt(struct native_cgroup *cgroup, const struct plan *plan, int *dir);
 
 /* For CLONE_INTO_CGROUP, still the group's own. -1: there is nothing to clone into. */
 int native_cgroup_clone_fd(const struct native_cgroup *cgroup);

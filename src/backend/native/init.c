@@ -305,7 +305,8 @@ static void report_exit(struct init *init, pid_t pid, const struct sys_exit *end
                },
                NULL, 0);
         init->unreported = 0;
-        if (last)
+        /* Systemd removes a group without processes; the engine has yet to see what it has counted. */
+        if (last && !init->plan->cgroup.unit)
             _exit(0);
         return;
     }

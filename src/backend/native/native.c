@@ -21,6 +21,7 @@
 #include "backend/native/cgroup.h"
 #include "backend/native/describe.h"
 #include "backend/native/init.h"
+#include "backend/native/unit.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/fd.h"
@@ -199,6 +200,12 @@ static int clone_init(struct native *native, int *trees, struct hutch_error *err
     }
     native->base.events_fd = pair[0];
     native->base.exit_fd = pidfd;
+    /* It waits for its ids, so that nothing has been used yet of what is limited. */
+    if (native->plan->cgroup.unit) {
+        r = native_unit_start(&native->cgroup, native->plan, pid, err);
+        if (r < 0)
+            return r;
+    }
     return map_ids(native, pid, err);
 }
 

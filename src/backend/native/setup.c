@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -110,6 +111,9 @@ static int take_ids(struct init *init)
         return -EPROTO;
 
     r = identity->privileged ? sys_ids_become(identity->uid, identity->gid, true) : 0;
+    /* The namespace that came with the clone begins at the group that systemd has moved us from. */
+    if (r == 0 && init->plan->cgroup.unit)
+        r = ret_errno(unshare(CLONE_NEWCGROUP));
     /* The second refusal of nested user namespaces; the filters are the first. */
     if (r == 0)
         r = sys_userns_forbid();
