@@ -2,20 +2,25 @@
 #include "run/monitor.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/num.h"
+#include "base/path.h"
+#include "base/str.h"
 #include "run/growth.h"
 #include "sys/clock.h"
+#include "sys/mountinfo.h"
 #include "sys/ret.h"
 
 #define FIRST_MS 10 /* most commands are over by then */
 #define NEAR_MS 20  /* when half of a limit is used */
 #define FAR_MS 50
 #define WALK_MS 5 /* of confirming growth at a time */
+#define LAST_WALKS 40
 #define FAILURES_MAX 20
 #define WARN_PERCENT 80
 
@@ -27,6 +32,33 @@ static unsigned percent(uint64_t current, uint64_t max)
     return (unsigned)((double)current / (double)max * 100);
 }
 
+/* A grant brings what is mounted below it along: other file systems that can grow. */
+static bool is_nested(const struct plan *plan, const char *path)
+{
+    for (size_t i = 0; i < plan->mount_count; i++) {
+        const struct plan_mount *mount = &plan->mounts[i];
+        if (plan_mount_grows(mount) && mount->recursive && path_is_within(path, mount->source) &&
+            !str_eq(path, mount->source))
+            return true;
+    }
+    return false;
+}
+
+static int add_nested(void *arg, const struct sys_mountinfo *mount)
+{
+    struct monitor *monitor = arg;
+
+    if (!is_nested(monitor->plan, mount->path))
+        return 0;
+    if (monitor->nested_count == MONITOR_NESTED_MAX)
+        return -E2BIG;
+    int fd = ret_errno(open(mount->path, O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    if (fd < 0) /* closed to us, and so to the sandbox, or gone */
+        return 0;
+    monitor->nested[monitor->nested_count++] = fd;
+    return growth_add(monitor->growth, fd);
+}
+
 int monitor_init(struct monitor *monitor, const struct plan *plan)
 {
     *monitor = (struct monitor){.plan = plan, .timer = -1};
@@ -36,7 +68,7 @@ int monitor_init(struct monitor *monitor, const struct plan *plan)
     for (size_t i = 0; r == 0 && i < plan->mount_count; i++)
         if (plan_mount_grows(&plan->mounts[i]))
             r = growth_add(monitor->growth, plan->mounts[i].source_fd);
-    return r;
+    return r < 0 ? r : sys_mountinfo_each(add_nested, monitor);
 }
 
 static int set_timer(struct monitor *monitor, uint64_t ms)
@@ -197,6 +229,15 @@ int monitor_step(struct monitor *monitor, struct sandbox *sandbox,
     return r < 0 ? r : (int)count;
 }
 
+/* A run may be over before it was looked at, and what it wrote is there all the same. */
+static void measure_last_growth(struct monitor *monitor)
+{
+    int r = measure_growth(monitor);
+
+    for (int i = 0; r == 1 && i < LAST_WALKS; i++)
+        r = measure_growth(monitor);
+}
+
 /* Only a group counts refusals. Without one, as many processes as there may be are evidence enough. */
 static bool were_refused(const struct monitor *monitor, const struct standing *at)
 {
@@ -225,11 +266,14 @@ enum hutch_reason monitor_end(struct monitor *monitor, struct sandbox *sandbox,
     /* What cannot be measured any more is as it was measured last. */
     if (sandbox->ops->measure(sandbox, true, &monitor->usage) < 0)
         errno = 0;
+    measure_last_growth(monitor);
     stand(monitor, at);
     if (monitor->usage.memory_killed || had_too_much(monitor, ended))
         cause = &at[LIMIT_MEMORY];
     else if (!success && were_refused(monitor, &at[LIMIT_PROCESSES]))
         cause = &at[LIMIT_PROCESSES];
+    else if (is_passed(monitor, &at[LIMIT_DISK]))
+        cause = &at[LIMIT_DISK];
     else if (!success && monitor->usage.disk_full && at[LIMIT_DISK].max != NUM_NO_LIMIT)
         cause = &at[LIMIT_DISK];
     if (!cause)
@@ -243,4 +287,6 @@ void monitor_clear(struct monitor *monitor)
     fd_close(&monitor->timer);
     growth_free(monitor->growth);
     monitor->growth = NULL;
+    while (monitor->nested_count > 0)
+        fd_close(&monitor->nested[--monitor->nested_count]);
 }

@@ -14,6 +14,8 @@
 
 struct growth;
 
+#define MONITOR_NESTED_MAX 32
+
 enum monitor_limit {
     LIMIT_TIMEOUT,
     LIMIT_CPU_TIME,
@@ -28,6 +30,8 @@ struct monitor {
     const struct plan *plan;
     int timer;             /* readable when it is time to measure; -1 before monitor_start() */
     struct growth *growth; /* of directories on the host; NULL: nothing to watch */
+    int nested[MONITOR_NESTED_MAX]; /* what is mounted below them */
+    size_t nested_count;
     struct sandbox_usage usage;
     uint64_t started_ns;
     uint64_t grown_bytes;  /* on the host */

@@ -6,7 +6,8 @@
  *
  * Three measurements:
  *  - spawn: from posix_spawn() of a command to its end, p50 and p90 of N. All commands take turns, so
- *    that whatever else the machine does hits all of them alike.
+ *    that whatever else the machine does hits all of them alike, each after a pause in which the
+ *    kernel takes down what the one before has left.
  *  - engine: the peak resident size of `hutch run` while its command waits for input.
  *  - relay: how fast output arrives through hutch, and through a plain pipe.
  *
@@ -35,6 +36,7 @@ enum {
     RELAY_REPEAT = 16, /* how often cat is given the big file */
     RELAY_FILE_MB = 64,
     MAX_ARGS = 32,
+    PAUSE_NS = 4000000, /* namespaces are taken down by kernel threads, after their processes */
 };
 
 /* Directories that the commands run in, all below `root`. */
@@ -54,7 +56,7 @@ struct spawn_case {
     double p90;
 };
 
-enum { BARE, BWRAP, HOST, MINIMAL, HOST_FULL, MINIMAL_FULL, SPAWN_CASES };
+enum { BARE, BWRAP, HOST, MINIMAL, HOST_FULL, MINIMAL_FULL, UNLIMITED, SPAWN_CASES };
 
 struct relay_case {
     const char *name;
@@ -228,6 +230,7 @@ static double percentile(double *values, size_t n, unsigned percent)
 
 static double time_spawn(const struct spawn_case *c)
 {
+    nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
     double begin = now_us();
 
     finish(start(c->argv, c->cwd, -1, -1), c->name);
@@ -365,6 +368,11 @@ static void set_spawn_cases(struct spawn_case *cases, const char *hutch,
         [MINIMAL_FULL] = {"  with --layout minimal",
                           places->full,
                           {hutch, "run", "--layout", "minimal", "--", "/bin/true"}},
+        [UNLIMITED] = {"hutch run, no limits",
+                       places->empty,
+                       {hutch, "run", "--memory", "unlimited", "--cpu-time", "unlimited", "--cpus",
+                        "unlimited", "--disk", "unlimited", "--processes", "unlimited", "--",
+                        "/bin/true"}},
     };
 
     memcpy(cases, rows, sizeof rows);
@@ -423,6 +431,8 @@ static void print_goals(const struct report *r)
     double minimal_full = s[MINIMAL_FULL].p50 / s[MINIMAL].p50;
     print_goal("100,000 files / empty workspace", host_full, "<=", 1.1, host_full <= 1.1);
     print_goal("the same, --layout minimal", minimal_full, "<=", 1.1, minimal_full <= 1.1);
+    double limits = (s[HOST].p50 - s[UNLIMITED].p50) / s[BARE].p50;
+    print_goal("what limits add / bare", limits, "<=", 0.2, limits <= 0.2);
     print_goal("engine, MiB", engine_mb, "<=", 3, engine_mb <= 3);
     print_goal("relay / plain pipe", relay, ">=", 0.5, relay >= 0.5);
 }
@@ -455,7 +465,7 @@ static void print_text(const struct report *r)
 static void print_json(const struct report *r)
 {
     static const char *const spawn_keys[SPAWN_CASES] = {
-        "bare", "bwrap", "host", "minimal", "host_100k", "minimal_100k",
+        "bare", "bwrap", "host", "minimal", "host_100k", "minimal_100k", "unlimited",
     };
     static const char *const relay_keys[RELAY_CASES] = {"plain", "cat", "hutch"};
     const char *comma = "";

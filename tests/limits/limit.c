@@ -14,6 +14,7 @@
 #define SUPERVISOR_KB 10240.0
 #define ANSWER_MS 100.0
 #define ARGS_MAX 64
+#define KEPT_MAX 256
 #define CGROUP_ROOT "/sys/fs/cgroup"
 
 /* ---- Where we are ---- */
@@ -169,10 +170,10 @@ static void listen_to(struct limit_run *run)
 /* Until the test ends: a leak is only what nobody points to. */
 static json_t *keep_json(json_t *json)
 {
-    static json_t *kept[256];
+    static json_t *kept[KEPT_MAX];
     static size_t count;
 
-    REQUIRE(count < sizeof kept / sizeof *kept);
+    REQUIRE(count < KEPT_MAX);
     return kept[count++] = json;
 }
 
@@ -281,10 +282,17 @@ const char *limit_enforced(const struct limit_run *run, const char *name)
     return json_is_true(value) ? "true" : json_is_false(value) ? "false" : "";
 }
 
+const char *limit_stdout(const struct limit_run *run)
+{
+    const char *out = json_string_value(json_object_get(run->result, "stdout"));
+
+    return out ? out : "";
+}
+
 /* The rest of the line that begins with `verb`, or NULL. */
 static const char *said(const struct limit_run *run, const char *verb)
 {
-    const char *out = json_string_value(json_object_get(run->result, "stdout"));
+    const char *out = limit_stdout(run);
     size_t len = strlen(verb);
 
     for (const char *p = out; p; p = strchr(p, '\n'), p = p ? p + 1 : NULL)
@@ -361,6 +369,13 @@ void limit_check_near(double want, double got, double more, const char *what, co
 {
     box_check(got >= 0.9 * want && got <= 1.1 * want + more, file, line,
               "%s is %.1f, wanted about %.1f", what, got, want);
+}
+
+void limit_check_bound(double got, double bound, bool most, const char *what, const char *file,
+                       int line)
+{
+    box_check(most ? got <= bound : got >= bound, file, line, "%s is %.1f, wanted %s %.1f", what,
+              got, most ? "at most" : "at least", bound);
 }
 
 void limit_check_exceeded(const struct limit_run *run, const char *limit)

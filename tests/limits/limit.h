@@ -58,6 +58,8 @@ const char *limit_reason(const struct limit_run *run);
 double limit_usage(const struct limit_run *run, const char *name);
 /* A word of "enforced"; "false" and "true" for those, "" when it is not there. */
 const char *limit_enforced(const struct limit_run *run, const char *name);
+/* What was printed inside; "" when it is not there. */
+const char *limit_stdout(const struct limit_run *run);
 /* What the bomb said that a verb got, or -1; and the error it named, or "". */
 double limit_said(const struct limit_run *run, const char *verb);
 const char *limit_said_error(const struct limit_run *run, const char *verb);
@@ -80,12 +82,12 @@ void limit_check_near(double want, double got, double more, const char *what, co
 #define CHECK_NEAR(want, got, more)                                                                \
     limit_check_near((want), (got), (more), #got, __FILE__, __LINE__)
 
+void limit_check_bound(double got, double bound, bool most, const char *what, const char *file,
+                       int line);
 #define CHECK_MOST(most, got)                                                                      \
-    box_check((got) <= (most), __FILE__, __LINE__, "%s is %.1f, at most %.1f", #got,               \
-              (double)(got), (double)(most))
+    limit_check_bound((double)(got), (most), true, #got, __FILE__, __LINE__)
 #define CHECK_LEAST(least, got)                                                                    \
-    box_check((got) >= (least), __FILE__, __LINE__, "%s is %.1f, at least %.1f", #got,             \
-              (double)(got), (double)(least))
+    limit_check_bound((double)(got), (least), false, #got, __FILE__, __LINE__)
 
 /* No more than one warning, one "exceeded" after it, and the run over within a moment of that. */
 void limit_check_exceeded(const struct limit_run *run, const char *limit);

@@ -36,11 +36,11 @@ static void file_size(void)
 static void output_under(void)
 {
     struct limit_run run = limit_run(LIST("--output", "64K"), BOMB("output", "60K"));
-    const char *out = json_string_value(json_object_get(run.result, "stdout"));
+    const char *out = limit_stdout(&run);
 
     CHECK_END(&run, "exited", 0);
     CHECK_INT(60 << 10, (long long)limit_usage(&run, "stdout_bytes"));
-    CHECK_INT(60 << 10, out ? (long long)strlen(out) : -1);
+    CHECK_INT(60 << 10, (long long)strlen(out));
     CHECK(json_is_false(json_object_get(run.result, "truncated")));
 }
 
@@ -48,16 +48,15 @@ static void output_under(void)
 static void output_over(void)
 {
     struct limit_run run = limit_run(LIST("--output", "64K"), BOMB("output", "4M"));
-    const char *out = json_string_value(json_object_get(run.result, "stdout"));
+    const char *out = limit_stdout(&run);
 
     CHECK_END(&run, "exited", 0);
     CHECK_INT(4 << 20, (long long)limit_usage(&run, "stdout_bytes"));
     CHECK(json_is_true(json_object_get(run.result, "truncated")));
-    REQUIRE(out);
     CHECK_LEAST(64 * KIB, (double)strlen(out));
     CHECK_MOST(65 * KIB, (double)strlen(out));
     CHECK(strncmp(out, "begin\n", 6) == 0);
-    CHECK_TEXT("end\n", out + strlen(out) - 4);
+    CHECK_HAS(strlen(out) > 64 ? out + strlen(out) - 4 : out, "end\n");
     CHECK_INT(0, limit_events(&run, "limit.exceeded", NULL));
 }
 
