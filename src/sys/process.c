@@ -201,8 +201,11 @@ void sys_run_elsewhere(pid_t pid)
     if (here < 0 || here >= CPU_SETSIZE || sched_getaffinity(0, sizeof mask, &mask) < 0)
         return;
     CPU_CLR(here, &mask);
-    if (CPU_COUNT(&mask) > 0)
-        sched_setaffinity(pid, sizeof mask, &mask);
+    if (CPU_COUNT(&mask) == 0 || sched_setaffinity(pid, sizeof mask, &mask) < 0)
+        return;
+    /* Moved it is; when it has to wait there, the kernel may take it back. */
+    CPU_SET(here, &mask);
+    sched_setaffinity(pid, sizeof mask, &mask);
 }
 
 int sys_use_processors(unsigned count)

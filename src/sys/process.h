@@ -59,7 +59,7 @@ void sys_signals_reset(void);
 int sys_wipe_arguments(void);
 
 /*
- * Keep process `pid` off the processor we are on: the kernel starts a child beside its parent, and
+ * Move process `pid` off the processor we are on: the kernel starts a child beside its parent, and
  * takes longer to move it than a short piece of work lasts. Does nothing where there is only one.
  */
 void sys_run_elsewhere(pid_t pid);
