@@ -10,9 +10,12 @@
 #include <string.h>
 
 /* Names and types are glibc's. */
-int __snprintf_chk(char *out, size_t len, int flag, size_t size, const char *format, ...);
-int __vsnprintf_chk(char *out, size_t len, int flag, size_t size, const char *format, va_list args);
-int __fprintf_chk(FILE *file, int flag, const char *format, ...);
+int __snprintf_chk(char *out, size_t len, int flag, size_t size, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+int __vsnprintf_chk(char *out, size_t len, int flag, size_t size, const char *format, va_list args)
+    __attribute__((format(printf, 5, 0)));
+int __fprintf_chk(FILE *file, int flag, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 char *__strncpy_chk(char *out, const char *text, size_t len, size_t size);
 
 int __vsnprintf_chk(char *out, size_t len, int flag, size_t size, const char *format, va_list args)

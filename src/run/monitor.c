@@ -272,9 +272,8 @@ enum hutch_reason monitor_end(struct monitor *monitor, struct sandbox *sandbox,
         cause = &at[LIMIT_MEMORY];
     else if (!success && were_refused(monitor, &at[LIMIT_PROCESSES]))
         cause = &at[LIMIT_PROCESSES];
-    else if (is_passed(monitor, &at[LIMIT_DISK]))
-        cause = &at[LIMIT_DISK];
-    else if (!success && monitor->usage.disk_full && at[LIMIT_DISK].max != NUM_NO_LIMIT)
+    else if (is_passed(monitor, &at[LIMIT_DISK]) ||
+             (!success && monitor->usage.disk_full && at[LIMIT_DISK].max != NUM_NO_LIMIT))
         cause = &at[LIMIT_DISK];
     if (!cause)
         return HUTCH_EXITED;

@@ -76,8 +76,10 @@ static void fill_usage(const struct hutch_run *run, struct hutch_result *result)
                                 : usage->written_bytes;
     /* Others write to the disk as well: what was not confirmed is at most what the run has written. */
     uint64_t grown = run->monitor.grown_bytes;
-    if (run->ending != HUTCH_DISK && grown > result->written_bytes)
-        grown = result->written_bytes;
+    uint64_t dirtied = (uint64_t)told->ru_oublock *
+                       512; /* a group counts what has reached the device */
+    if (run->ending != HUTCH_DISK && grown > dirtied)
+        grown = dirtied;
     result->disk_bytes = usage->disk_bytes == SANDBOX_UNKNOWN ? HUTCH_UNKNOWN
                                                               : usage->disk_bytes + grown;
 }

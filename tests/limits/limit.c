@@ -219,7 +219,7 @@ struct limit_run limit_run_quietly(const char *const *flags, const char *const *
 /* Little of everything, for as long as the other one takes to come to its limit. */
 struct limit_run limit_run_beside(const char *const *flags, const char *const *argv)
 {
-    const char *ms = box_text("%.0f", 300 * limit_slow());
+    const char *ms = box_text("%.0f", 200 * limit_slow());
     const char *args[ARGS_MAX] = {"-w", box_text("%s/beside", box.dir)};
     size_t count = 2;
 

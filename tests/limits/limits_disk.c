@@ -10,7 +10,7 @@
 
 static const char *hold(void)
 {
-    return box_text("%.0f", 250 * limit_slow());
+    return box_text("%.0f", 150 * limit_slow());
 }
 
 static void tmpfs_under(void)

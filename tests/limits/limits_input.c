@@ -19,8 +19,12 @@ static void bad_values(void)
                                         "--open-files", "--file-size", "--output"};
     static const char *const values[] = {"0", "-1", "", "much", "1.5G", "99999999999999999999999"};
 
+    size_t count = sizeof values / sizeof *values;
+
+    if (limit_slow() > 1) /* no kernel has a say in this */
+        count = 1;
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
-        for (size_t j = 0; j < sizeof values / sizeof *values; j++) {
+        for (size_t j = 0; j < count; j++) {
             const char *message = limit_refused(LIST(flags[i], values[j]));
             CHECK_HAS(message, flags[i]);
             CHECK_HAS(message, values[j]);
@@ -141,8 +145,12 @@ static void kill_and_forget(struct live *live)
 static void crash_leaves_no_process(void)
 {
     struct live live = start_live("20K");
+    const char *left[GROUPS_MAX];
 
     kill_and_forget(&live);
+    /* A later run would do it, but maybe there is none in this place. */
+    for (size_t i = groups_of(&live, left); i > 0; i--)
+        CHECK_INT(0, rmdir(left[i - 1]));
 }
 
 static void crash_is_swept_up(void)

@@ -238,9 +238,10 @@ static const struct sandbox_ops native_ops;
 
 static int native_start(const struct plan *plan, struct sandbox **ret, struct hutch_error *err)
 {
+    const size_t mount_count = plan->mount_count;
     struct owner_map owner = {.identity = &plan->identity, .userns = -1};
     struct native *native = calloc(1, sizeof *native);
-    int *trees = malloc(sizeof *trees * (plan->mount_count + 1));
+    int *trees = malloc(sizeof *trees * (mount_count + 1));
 
     if (!native || !trees) {
         free(native);
@@ -252,7 +253,7 @@ static int native_start(const struct plan *plan, struct sandbox **ret, struct hu
     native->plan = plan;
     native->memory = -1;
     native->usage = unknown_usage;
-    for (size_t i = 0; i < plan->mount_count; i++)
+    for (size_t i = 0; i < mount_count; i++)
         trees[i] = -1;
     int r = plan->cgroup.version == 2 ? native_cgroup_make(&native->cgroup, plan, err) : 0;
     if (r == 0)
@@ -263,7 +264,7 @@ static int native_start(const struct plan *plan, struct sandbox **ret, struct hu
     if (r == 0 && plan->cgroup.version == 1)
         r = make_groups_v1(native, err);
     sys_ids_release(&owner.holder);
-    for (size_t i = 0; i < plan->mount_count; i++)
+    for (size_t i = 0; i < mount_count; i++)
         fd_close(&trees[i]);
     free(trees);
     if (r < 0) {

@@ -13,6 +13,8 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 #include "../scratch.h"
 
@@ -30,6 +32,8 @@ static void close_groups(struct plan *plan)
 {
     for (size_t i = 0; i < CONTROLLER_COUNT; i++)
         fd_close(&plan->cgroup.parent[i]);
+    if (plan->cgroup.unit)
+        fd_close(&plan->cgroup.manager);
 }
 
 static int run(struct plan_limits limits, struct plan *ret, struct hutch_error *err)
@@ -102,7 +106,7 @@ static void means_and_places_agree(void **state)
             int parent = plan.cgroup.parent[v2 ? 0 : rows[j].controller];
             assert_int_equal(rows[j].means == MEANS_NONE, !rows[j].limited);
             if (rows[j].means == MEANS_CGROUP)
-                assert_true(plan.cgroup.version > 0 && parent >= 0);
+                assert_true(plan.cgroup.version > 0 && (parent >= 0 || plan.cgroup.unit));
             else if (!v2)
                 assert_int_equal(parent, -1);
         }
@@ -162,17 +166,125 @@ static void cpus_by_a_group(void **state)
     if (run(limits, &plan, &err) == HUTCH_EUNSUPPORTED)
         SKIP("no group with the cpu controller that this user may write to");
     assert_int_equal(plan.limits.cpus_means, MEANS_CGROUP);
-    assert_true(plan.cgroup.parent[plan.cgroup.version == 2 ? 0 : CONTROLLER_CPU] >= 0);
+    assert_true(plan.cgroup.unit ||
+                plan.cgroup.parent[plan.cgroup.version == 2 ? 0 : CONTROLLER_CPU] >= 0);
     close_groups(&plan);
+}
+
+/* ---- From systemd ---- */
+
+#define SLICE "/sys/fs/cgroup/user.slice"
+
+static bool made_slice; /* and did not find it: it may be the host's */
+
+/* A file of the tree that stands for the user's own. */
+static bool put(const char *path, const char *text)
+{
+    fd_auto int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+
+    return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+}
+
+/* v2 as in a login session: a group that is root's, and a manager with these controllers. */
+static bool log_in(const char *controllers)
+{
+    static const char service[] = SLICE "/user-23456.slice/user@23456.service";
+
+    if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+        mount("cgroup2", "/sys/fs/cgroup", "cgroup2", 0, NULL) < 0)
+        return false;
+    made_slice = mkdir(SLICE, 0755) == 0;
+    if (mount("tmpfs", SLICE, "tmpfs", 0, "mode=755") < 0)
+        return false;
+    return mkdir(SLICE "/user-23456.slice", 0755) == 0 && mkdir(service, 0755) == 0 &&
+           put(SLICE "/user-23456.slice/user@23456.service/cgroup.controllers", controllers);
+}
+
+static bool listen_at(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    fd_auto int sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    snprintf(address.sun_path, sizeof(address.sun_path), "%s", at(path));
+    return sock >= 0 && bind(sock, (struct sockaddr *)&address, sizeof(address)) == 0;
+}
+
+static int ask_systemd(void)
+{
+    struct plan plan;
+    struct plan_limits limits = {
+        .memory_bytes = 1 << 20, .processes = 5, .cpu_time_ms = 100, .cpus_milli = NO};
+    int before = open_fds();
+
+    unsetenv("DBUS_SESSION_BUS_ADDRESS");
+    setenv("XDG_RUNTIME_DIR", at("@/run"), 1);
+    if (run(limits, &plan, NULL) < 0 || plan.cgroup.version != 0)
+        return 1; /* nobody is there yet */
+    if (mkdir(at("@/run/systemd"), 0700) < 0 || !listen_at("@/run/systemd/private"))
+        return 99;
+    if (run(limits, &plan, NULL) < 0 || plan.cgroup.version != 2 || !plan.cgroup.unit ||
+        plan.cgroup.bus || plan.cgroup.manager < 0 || plan.cgroup.parent[0] != -1)
+        return 2;
+    if (plan.limits.memory_means != MEANS_CGROUP || plan.limits.cpu_time_means != MEANS_CGROUP ||
+        plan.limits.processes_means == MEANS_CGROUP)
+        return 3; /* systemd has no pids to give */
+    close_groups(&plan);
+    limits.memory_bytes = limits.cpu_time_ms = NO;
+    if (run(limits, &plan, NULL) < 0 || plan.cgroup.version != 0 || plan.cgroup.unit)
+        return 4; /* nothing would be kept by it */
+    return open_fds() == before ? 0 : 5;
+}
+
+static void log_out(void)
+{
+    umount2(SLICE, MNT_DETACH);
+    if (made_slice)
+        rmdir(SLICE);
+}
+
+static int as_user(void)
+{
+    return as_nobody(ask_systemd);
+}
+
+static int in_session(int (*fn)(void))
+{
+    int status = -1;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        int r = log_in("cpu memory\n") ? fn() : 77;
+        log_out();
+        _exit(r);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WEXITSTATUS(status);
+}
+
+static void systemd_has_groups_for_sessions(void **state)
+{
+    static const char *const tree[] = {"run/", NULL};
+
+    if (geteuid() != 0)
+        SKIP("only root can make a session");
+    scratch_make(tree);
+    assert_int_equal(chown(at("@/run"), 23456, 23456), 0);
+    int r = in_session(as_user);
+    /* Root needs none of it, and finds its own place at once. */
+    int root = in_session(ask_systemd);
+    scratch_remove(NULL);
+    if (r == 77)
+        SKIP("no second place for the v2 hierarchy");
+    assert_int_equal(r, 0);
+    assert_int_equal(root, 1);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_limit_needs_no_group),
-        cmocka_unit_test(means_and_places_agree),
-        cmocka_unit_test(what_is_left_without_groups),
-        cmocka_unit_test(cpus_by_a_group),
+        cmocka_unit_test(no_limit_needs_no_group),         cmocka_unit_test(means_and_places_agree),
+        cmocka_unit_test(what_is_left_without_groups),     cmocka_unit_test(cpus_by_a_group),
+        cmocka_unit_test(systemd_has_groups_for_sessions),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

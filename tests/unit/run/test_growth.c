@@ -29,6 +29,7 @@
  */
 static time_t begin_later_s;
 
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name) */
 int clock_gettime(clockid_t clock, struct timespec *ret)
 {
     long r = syscall(SYS_clock_gettime, clock, ret);
