@@ -33,8 +33,6 @@
 #include "sys/seccomp.h"
 #include "sys/terminal.h"
 
-#define DATA_FACTOR 4
-
 static int set_limit(int what, uint64_t value)
 {
     struct rlimit limit;
@@ -64,10 +62,10 @@ static int set_second_limits(const struct plan_limits *limits)
     if (r == 0 && limits->processes != NUM_NO_LIMIT && limits->processes_means != MEANS_SAMPLED)
         r = set_limit(RLIMIT_NPROC,
                       limits->processes + (limits->processes_means == MEANS_CGROUP ? 2 : 1));
-    /* What a sampler could miss. Far above the limit, since it counts what is never touched as well. */
-    if (r == 0 && limits->memory_means == MEANS_SAMPLED &&
-        limits->memory_bytes < NUM_NO_LIMIT / DATA_FACTOR)
-        r = set_limit(RLIMIT_DATA, limits->memory_bytes * DATA_FACTOR);
+    /*
+     * None on memory: what can be limited for a process is how much it may map, and programs built
+     * with sanitizers map terabytes that they never touch.
+     */
     return r;
 }
 

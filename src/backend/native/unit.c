@@ -130,8 +130,8 @@ static void put_properties(struct sys_dbus_out *out, const struct unit *unit, pi
     sys_dbus_put_u32(out, (uint32_t)init);
     sys_dbus_close_array(out, pids);
     /*
-     * Of a group that is somebody's own to manage, systemd (253 and newer) leaves it to that somebody
-     * what happens when memory runs out; else it would end init and all, and not say why.
+     * Systemd stops a scope in which the kernel has killed something for its memory, init and all. Of
+     * one that is somebody's own to manage it leaves that to whoever it is.
      */
     put_property(out, "Delegate", "b");
     sys_dbus_put_u32(out, true);
