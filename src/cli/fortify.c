@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifndef __GLIBC__ /* which has them itself */
+
 /* Names and types are glibc's. */
 int __snprintf_chk(char *out, size_t len, int flag, size_t size, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
@@ -53,3 +55,5 @@ char *__strncpy_chk(char *out, const char *text, size_t len, size_t size)
         abort();
     return strncpy(out, text, len);
 }
+
+#endif
