@@ -84,8 +84,12 @@ int monitor_start(struct monitor *monitor, struct sandbox *sandbox, uint64_t sta
     monitor->started_ns = started_ns;
     if (monitor->growth)
         growth_set_proc(monitor->growth, sandbox->proc_fd);
-    /* The first time takes longest, and most commands are over before the timer: better now. */
-    if (sandbox->ops->measure(sandbox, false, &monitor->usage) < 0)
+    /*
+     * Files of a group are opened the first time, and most commands are over before the timer: better
+     * now than at the end. A look at processes would be for nothing.
+     */
+    if (monitor->plan->cgroup.version > 0 &&
+        sandbox->ops->measure(sandbox, false, &monitor->usage) < 0)
         monitor->failures++;
     monitor->timer = ret_errno(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
     return monitor->timer < 0 ? monitor->timer : set_timer(monitor, FIRST_MS);

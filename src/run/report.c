@@ -67,7 +67,8 @@ static void fill_usage(const struct hutch_run *run, struct hutch_result *result)
                                     ? largest
                                     : usage->peak_memory_bytes;
     result->peak_processes = usage->peak_processes;
-    if (result->peak_processes == 0 && run->started_ns)
+    if ((result->peak_processes == 0 || result->peak_processes == SANDBOX_UNKNOWN) &&
+        run->started_ns)
         result->peak_processes = 1; /* over before it was looked at */
     result->read_bytes = usage->read_bytes == SANDBOX_UNKNOWN ? (uint64_t)told->ru_inblock * 512
                                                               : usage->read_bytes;

@@ -6,8 +6,7 @@
  *
  * Three measurements:
  *  - spawn: from posix_spawn() of a command to its end, p50 and p90 of N. All commands take turns, so
- *    that whatever else the machine does hits all of them alike, each after a pause in which the
- *    kernel takes down what the one before has left.
+ *    that whatever else the machine does hits all of them alike.
  *  - engine: the peak resident size of `hutch run` while its command waits for input.
  *  - relay: how fast output arrives through hutch, and through a plain pipe.
  *
@@ -36,7 +35,6 @@ enum {
     RELAY_REPEAT = 16, /* how often cat is given the big file */
     RELAY_FILE_MB = 64,
     MAX_ARGS = 32,
-    PAUSE_NS = 4000000, /* namespaces are taken down by kernel threads, after their processes */
 };
 
 /* Directories that the commands run in, all below `root`. */
@@ -230,7 +228,6 @@ static double percentile(double *values, size_t n, unsigned percent)
 
 static double time_spawn(const struct spawn_case *c)
 {
-    nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
     double begin = now_us();
 
     finish(start(c->argv, c->cwd, -1, -1), c->name);

@@ -90,7 +90,9 @@ static void memory_in_a_storm(void)
         LIST("sh", "-c", "bomb() { ./payload memory 8M , sleep 3K & bomb; }; bomb"));
 
     CHECK(run.status == 137 || run.status == 2);
-    CHECK_TEXT("memory", limit_reason(&run));
+    /* Without a group it may run into the limit on processes before anybody looks at its memory. */
+    if (strcmp(limit_enforced(&run, "memory"), "cgroup") == 0)
+        CHECK_TEXT("memory", limit_reason(&run));
     limit_check_clean(&run);
 }
 
