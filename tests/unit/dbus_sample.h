@@ -8,22 +8,22 @@
 #include "sys/dbus.h"
 
 /* What a peer would send: everything about it can be wrong. */
-struct sample {
+struct sample { /* NOLINT(clang-analyzer-optin.performance.Padding): in the order it is sent */
     uint8_t order;
     uint8_t type;
     uint8_t version;
+    uint8_t odd_field; /* one that is odd, with `odd_type` (a signature) and `odd_value` */
+    uint32_t odd_value;
     uint32_t serial;
     uint32_t reply_to;
     uint32_t body_more;   /* is added to the length */
     uint32_t fields_more; /* so is this */
+    const char *odd_type; /* NULL: there is none */
     const char *path;
     const char *interface;
     const char *member;
     const char *error;
     const char *signature;
-    const char *odd_type; /* an odd field: its type, as a signature */
-    uint8_t odd_field;
-    uint32_t odd_value;
     struct sys_dbus_out body;
 };
 

@@ -341,8 +341,10 @@ static pid_t start_init(void)
 {
     pid_t pid = fork();
 
-    while (pid == 0)
-        pause();
+    if (pid == 0) {
+        for (;;) /* until it is killed; NOLINT(bugprone-infinite-loop) */
+            pause();
+    }
     return pid;
 }
 
