@@ -559,7 +559,9 @@ static void only_what_was_left_is_swept(void **state)
         if (rows[i].old)
             assert_int_equal(futimens(rows[i].fd, times), 0);
     }
-    native_cgroup_sweep(&cgroup);
+    for (int i = 0; i < 8;
+         i++) /* one takes so many and no more, and others may have left some too */
+        native_cgroup_sweep(&cgroup);
     bool stayed[ARRAY_LEN(rows)];
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         stayed[i] = exists(&plan, at_of(&plan, CONTROLLER_PIDS), rows[i].name);
