@@ -399,6 +399,13 @@ HUTCH_API int hutch_run_result(struct hutch_run *run, struct hutch_result **ret,
 /* Free a run. One that has not ended is killed first, its whole tree. NULL is accepted. */
 HUTCH_API void hutch_run_free(struct hutch_run *run);
 
+/*
+ * The same for a program that is about to exit: where the run has ended, the sandbox's first process is
+ * not waited for, which has nothing left to do and takes a moment to do it. It may outlive this program
+ * by that moment, and is then the system's to reap. Memory is left for the exit to free.
+ */
+HUTCH_API void hutch_run_leave(struct hutch_run *run);
+
 #ifdef __cplusplus
 }
 #endif

@@ -110,6 +110,11 @@ void hutch_run_free(struct hutch_run *run)
     run_free(run);
 }
 
+void hutch_run_leave(struct hutch_run *run)
+{
+    run_leave(run);
+}
+
 int hutch_run(const struct hutch_policy *policy, const struct hutch_command *command,
               struct hutch_result **ret, struct hutch_error *err)
 {

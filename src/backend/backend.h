@@ -57,6 +57,7 @@ struct sandbox_event {
     int exec_errno;
     struct sys_exit exit;
     uint32_t unreported; /* EXITED: violations that were only counted */
+    uint32_t left;       /* EXITED, the last: processes that lived on, and were ended */
     struct hutch_error error;
     struct sandbox_violation violation;
     struct hutch_step setup[SANDBOX_STEPS_MAX]; /* of the sandbox, ends with a NULL name */
@@ -97,6 +98,11 @@ struct sandbox_ops {
     void (*kill)(struct sandbox *sandbox);
     /* Reap; -EAGAIN before exit_fd is readable. */
     int (*wait)(struct sandbox *sandbox, struct sys_exit *ret);
+    /*
+     * After the last command: undo what this process may not leave behind when it exits now. False
+     * when only free() can do that.
+     */
+    bool (*leave)(struct sandbox *sandbox);
     /* Kill what lives, wait for it, free. */
     void (*free)(struct sandbox *sandbox);
 };

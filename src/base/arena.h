@@ -13,10 +13,14 @@ struct arena_chunk;
 
 struct arena {
     struct arena_chunk *chunks;
+    size_t first; /* how large the first chunk is to be */
     bool failed;
 };
 
 void arena_init(struct arena *arena);
+
+/* The same for one that is known to need about `size` bytes: all of them are asked for at once. */
+void arena_init_for(struct arena *arena, size_t size);
 void arena_clear(struct arena *arena);
 bool arena_failed(const struct arena *arena);
 

@@ -107,6 +107,19 @@ static int drive(struct hutch_run *run, struct signals *signals, struct hutch_er
     }
 }
 
+/*
+ * What is left of the sandbox ends a moment after us. It would be the child of PID 1 then, which in a
+ * container may be an application that does not wait for children it never had. If it is our parent,
+ * that is likely.
+ */
+static void leave(struct hutch_run *run)
+{
+    if (getppid() == 1)
+        hutch_run_free(run);
+    else
+        hutch_run_leave(run);
+}
+
 static int run_to_result(const struct options *options, const struct hutch_command *command,
                          struct events *events, struct hutch_result **ret, struct hutch_error *err)
 {
@@ -127,7 +140,7 @@ static int run_to_result(const struct options *options, const struct hutch_comma
     r = drive(run, &signals, err);
     if (r >= 0)
         r = hutch_run_result(run, ret, err);
-    hutch_run_free(run);
+    leave(run);
     return r;
 }
 

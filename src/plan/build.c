@@ -58,7 +58,7 @@ int plan_build(const struct policy *policy, struct plan **ret, struct hutch_erro
     if (!plan)
         return err_oom(err);
 
-    arena_init(&plan->arena);
+    arena_init_for(&plan->arena, (size_t)28 << 10); /* as the default profile does */
     int r = build(policy, plan, err);
     if (r < 0) {
         plan_free(plan);

@@ -127,11 +127,30 @@ static unsigned find_unit(int root, unsigned needed, struct plan_cgroup *cgroup)
     return have;
 }
 
+/* Since Linux 5.14 RLIMIT_NPROC counts each user namespace on its own; before, all of a user's. */
+static bool counts_by_namespace(void)
+{
+    struct utsname kernel;
+    char *end;
+
+    if (uname(&kernel) < 0)
+        return false;
+    unsigned long major = strtoul(kernel.release, &end, 10);
+    unsigned long minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
+    return major > 5 || (major == 5 && minor >= 14);
+}
+
+/*
+ * Each controller has a group of its own here, and each costs a start as much as a tenth of a bare
+ * process. So there is none for what the kernel limits for each user namespace.
+ */
 static unsigned find_v1(int root, const char *places, unsigned needed, struct plan_cgroup *cgroup)
 {
     unsigned have = 0;
     char own[PLACE_MAX];
 
+    if (counts_by_namespace())
+        needed &= ~BIT(CONTROLLER_PIDS);
     for (unsigned i = 0; i < CONTROLLER_COUNT; i++) {
         if (!(needed & BIT(i)) || sys_cgroup_place(places, names[i], own, sizeof own) < 0)
             continue;
@@ -168,19 +187,6 @@ static unsigned find(unsigned needed, struct plan_cgroup *cgroup)
 }
 
 /* ---- What follows from it ---- */
-
-/* Since Linux 5.14 RLIMIT_NPROC counts each user namespace on its own; before, all of a user's. */
-static bool counts_by_namespace(void)
-{
-    struct utsname kernel;
-    char *end;
-
-    if (uname(&kernel) < 0)
-        return false;
-    unsigned long major = strtoul(kernel.release, &end, 10);
-    unsigned long minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
-    return major > 5 || (major == 5 && minor >= 14);
-}
 
 static enum plan_means means(uint64_t limit, bool by_cgroup, enum plan_means otherwise)
 {

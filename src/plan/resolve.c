@@ -14,6 +14,8 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "sys/path.h"
+#include "sys/ret.h"
 
 /* /etc/passwd only: NSS may load plugins and ask the network, which a start cannot afford. */
 static const char *home_from_passwd(struct arena *arena)
@@ -100,20 +102,37 @@ static int missing_name(const struct resolver *resolver, int base, const char *p
     return -ENOENT;
 }
 
+/*
+ * *ret_direct: there is no link in it, so that an absolute path without ".." is its own name. To ask
+ * the kernel for a name takes as long as all else here.
+ */
+static int open_path(int base, const char *path, bool *ret_direct)
+{
+    int fd = sys_open_direct(base, path, O_PATH);
+
+    *ret_direct = fd >= 0;
+    if (fd == -ELOOP || fd == -ENOSYS || fd == -EPERM) /* EPERM: a filter around us */
+        fd = ret_errno(openat(base, path, O_PATH | O_CLOEXEC));
+    return fd;
+}
+
 static int resolve_at(const struct resolver *resolver, int base, const char *path,
                       struct resolved *ret)
 {
-    fd_auto int fd = openat(base, path, O_PATH | O_CLOEXEC);
+    bool direct;
+    fd_auto int fd = open_path(base, path, &direct);
 
-    ret->denied = fd < 0 && errno == EACCES;
-    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == EACCES))
+    ret->denied = fd == -EACCES;
+    if (fd == -ENOENT || fd == -ENOTDIR || fd == -EACCES)
         return 0;
     if (fd < 0)
-        return -errno;
+        return fd;
     if (fstat(fd, &ret->st) < 0)
         return -errno;
 
-    int r = canonical_name(resolver->arena, fd, &ret->path);
+    if (direct && path[0] == '/')
+        ret->path = path_normalize(resolver->arena, "/", path);
+    int r = ret->path ? 0 : canonical_name(resolver->arena, fd, &ret->path);
     if (r < 0)
         return r;
     /* An unlinked file's name ends in " (deleted)"; the check before mounting would catch it too. */

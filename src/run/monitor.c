@@ -68,7 +68,7 @@ int monitor_init(struct monitor *monitor, const struct plan *plan)
     for (size_t i = 0; r == 0 && i < plan->mount_count; i++)
         if (plan_mount_grows(&plan->mounts[i]))
             r = growth_add(monitor->growth, plan->mounts[i].source_fd);
-    return r < 0 ? r : sys_mountinfo_each(add_nested, monitor);
+    return r;
 }
 
 static int set_timer(struct monitor *monitor, uint64_t ms)
@@ -84,13 +84,7 @@ int monitor_start(struct monitor *monitor, struct sandbox *sandbox, uint64_t sta
     monitor->started_ns = started_ns;
     if (monitor->growth)
         growth_set_proc(monitor->growth, sandbox->proc_fd);
-    /*
-     * Files of a group are opened the first time, and most commands are over before the timer: better
-     * now than at the end. A look at processes would be for nothing.
-     */
-    if (monitor->plan->cgroup.version > 0 &&
-        sandbox->ops->measure(sandbox, false, &monitor->usage) < 0)
-        monitor->failures++;
+    /* Nothing is looked at yet: most commands are over before the timer, and should not wait for us. */
     monitor->timer = ret_errno(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
     return monitor->timer < 0 ? monitor->timer : set_timer(monitor, FIRST_MS);
 }
@@ -166,10 +160,25 @@ static int measure_growth(struct monitor *monitor)
     return r < 0 ? r : r == 0; /* 1: there is more to look at */
 }
 
+/*
+ * What is mounted below a grant is looked for when there is time. What the first milliseconds of a
+ * command add there is not seen.
+ */
+static int find_nested(struct monitor *monitor)
+{
+    if (!monitor->growth || monitor->nested_known)
+        return 0;
+    int r = sys_mountinfo_each(add_nested, monitor);
+    monitor->nested_known = r == 0;
+    return r;
+}
+
 static int measure(struct monitor *monitor, struct sandbox *sandbox)
 {
     int r = sandbox->ops->measure(sandbox, false, &monitor->usage);
 
+    if (r == 0)
+        r = find_nested(monitor);
     return r < 0 ? r : measure_growth(monitor);
 }
 
@@ -260,6 +269,12 @@ static bool had_too_much(const struct monitor *monitor, const struct sys_exit *e
            (uint64_t)ended->usage.ru_maxrss * 1024 > limits->memory_bytes;
 }
 
+void monitor_saw(struct monitor *monitor, uint64_t processes)
+{
+    if (monitor->seen_processes < processes)
+        monitor->seen_processes = processes;
+}
+
 enum hutch_reason monitor_end(struct monitor *monitor, struct sandbox *sandbox,
                               const struct sys_exit *ended, struct monitor_finding *ret)
 {
@@ -271,6 +286,9 @@ enum hutch_reason monitor_end(struct monitor *monitor, struct sandbox *sandbox,
     if (sandbox->ops->measure(sandbox, true, &monitor->usage) < 0)
         errno = 0;
     measure_last_growth(monitor);
+    uint64_t *peak = &monitor->usage.peak_processes;
+    if (*peak == SANDBOX_UNKNOWN || *peak < monitor->seen_processes)
+        *peak = monitor->seen_processes;
     stand(monitor, at);
     if (monitor->usage.memory_killed || had_too_much(monitor, ended))
         cause = &at[LIMIT_MEMORY];

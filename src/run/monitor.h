@@ -32,7 +32,9 @@ struct monitor {
     struct growth *growth; /* of directories on the host; NULL: nothing to watch */
     int nested[MONITOR_NESTED_MAX]; /* what is mounted below them */
     size_t nested_count;
+    bool nested_known;
     struct sandbox_usage usage;
+    uint64_t seen_processes;
     uint64_t started_ns;
     uint64_t grown_bytes;  /* on the host */
     uint64_t output_bytes; /* told by the supervisor */
@@ -50,6 +52,9 @@ struct monitor_finding {
 
 /* What is on the disk now is the base: before the command can write. */
 int monitor_init(struct monitor *monitor, const struct plan *plan);
+
+/* There have been this many processes at a time, which only somebody else could see. */
+void monitor_saw(struct monitor *monitor, uint64_t processes);
 
 /* The command runs. -errno when there is no timer. */
 int monitor_start(struct monitor *monitor, struct sandbox *sandbox, uint64_t started_ns);

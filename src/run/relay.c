@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 
 /* As much as a pipe can be made to hold. */
 #define SPLICE_BYTES (1U << 20)
+#define SMALL_BYTES 4096U
 #define END_OF_TRANSMISSION 4
 
 static bool is_kind(int fd, mode_t a, mode_t b)
@@ -159,35 +161,52 @@ static int step_write(struct relay *relay)
     return 1;
 }
 
-static int step_read(struct relay *relay)
+/* Where the next bytes go. A stream that is empty or short never needs the large buffer. */
+static int keep_buffer(struct relay *relay, const char *data, size_t len)
 {
     if (!relay->buffer)
         relay->buffer = malloc(RELAY_BUFFER);
     if (!relay->buffer)
         return -ENOMEM;
+    if (data != relay->buffer)
+        memcpy(relay->buffer, data, len);
+    return 0;
+}
+
+/* What was read goes to the capture now, or is kept until the receiver has room. */
+static int pass_on(struct relay *relay, const char *data, size_t len)
+{
+    relay->bytes += (uint64_t)len;
+    if (relay->on_output)
+        relay->on_output(relay->arg, data, len);
+    if (relay->capture)
+        capture_add(relay->capture, data, len);
+    if (relay->capture && len < SMALL_BYTES)
+        return 1;
+    int r = keep_buffer(relay, data, len);
+    relay->start = 0;
+    relay->end = relay->capture ? 0 : len;
+    return r < 0 ? r : 1;
+}
+
+static int step_read(struct relay *relay)
+{
+    char small[SMALL_BYTES];
+    char *data = relay->buffer ? relay->buffer : small;
+    size_t size = relay->buffer ? RELAY_BUFFER : sizeof small;
 
     /* Only when there is something: the caller's own descriptor may be a blocking one. */
     struct pollfd poll_fd = {.fd = relay->src, .events = POLLIN};
     if (poll(&poll_fd, 1, 0) == 0)
         return wait_for_bytes(relay);
-    ssize_t len = read(relay->src, relay->buffer, RELAY_BUFFER);
+    ssize_t len = read(relay->src, data, size);
     if (len < 0 && errno == EAGAIN)
         return wait_for_bytes(relay);
     if (len < 0 && errno == EINTR)
         return 1;
     if (len <= 0) /* EIO is how a terminal ends */
         return end_of_input(relay);
-
-    relay->bytes += (uint64_t)len;
-    if (relay->on_output)
-        relay->on_output(relay->arg, relay->buffer, (size_t)len);
-    relay->start = 0;
-    relay->end = (size_t)len;
-    if (relay->capture) {
-        capture_add(relay->capture, relay->buffer, (size_t)len);
-        relay->end = 0;
-    }
-    return 1;
+    return pass_on(relay, data, (size_t)len);
 }
 
 int relay_step(struct relay *relay)

@@ -433,9 +433,14 @@ static void on_violation(struct hutch_run *run, const struct sandbox_violation *
     };
 
     run->violation_total++;
-    if (run->violation_count >= VIOLATIONS_MAX || arena_failed(arena))
+    if (run->violation_count >= VIOLATIONS_MAX)
         return;
-    run->violations[run->violation_count++] = violation;
+    struct hutch_violation *list = arena_grow(arena, run->violations, run->violation_count,
+                                              &run->violation_cap, sizeof *list);
+    if (!list || arena_failed(arena))
+        return;
+    run->violations = list;
+    list[run->violation_count++] = violation;
     emit(run, (struct hutch_event){
                   .type = HUTCH_EVENT_VIOLATION, .run = RUN_ID, .violation = &violation});
 }
@@ -463,6 +468,7 @@ static int on_events(struct hutch_run *run, struct hutch_error *err)
         case SANDBOX_VIOLATION: on_violation(run, &event.violation); break;
         case SANDBOX_EXITED:
             run->violation_total += event.unreported;
+            monitor_saw(&run->monitor, event.left + 1);
             on_exited(run, &event.exit, event.at_ns);
             break;
         }
@@ -632,6 +638,12 @@ int run_result(struct hutch_run *run, struct hutch_result **ret, struct hutch_er
     *ret = run->result;
     run->result = NULL;
     return 0;
+}
+
+void run_leave(struct hutch_run *run)
+{
+    if (!run || run->state != RUN_OVER || !run->sandbox->ops->leave(run->sandbox))
+        run_free(run);
 }
 
 void run_free(struct hutch_run *run)

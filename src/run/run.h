@@ -25,3 +25,4 @@ int run_resize(struct hutch_run *run, uint16_t rows, uint16_t cols, struct hutch
 int run_cancel(struct hutch_run *run, struct hutch_error *err);
 int run_result(struct hutch_run *run, struct hutch_result **ret, struct hutch_error *err);
 void run_free(struct hutch_run *run);
+void run_leave(struct hutch_run *run);

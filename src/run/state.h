@@ -44,8 +44,9 @@ struct hutch_run {
     struct hutch_step setup[SANDBOX_STEPS_MAX];
     double setup_total_ms;
     int exec_errno;
-    struct hutch_violation violations[VIOLATIONS_MAX];
+    struct hutch_violation *violations; /* in the plan's arena */
     size_t violation_count;
+    size_t violation_cap;
     uint64_t violation_total;
     struct hutch_error error;
     struct hutch_result *result;

@@ -40,6 +40,12 @@ int sys_open_beneath(int root, const char *path, uint64_t flags, mode_t mode)
                                                    K_RESOLVE_NO_MAGICLINKS});
 }
 
+int sys_open_direct(int dir, const char *path, uint64_t flags)
+{
+    return open_how(dir, path,
+                    (struct k_open_how){.flags = flags, .resolve = K_RESOLVE_NO_SYMLINKS});
+}
+
 int sys_open_inside(int root, const char *path, uint64_t flags)
 {
     /* A relative path may lead above where it starts; the caller's root is ours, and stops it. */

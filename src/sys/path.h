@@ -11,6 +11,9 @@
  */
 int sys_open_beneath(int root, const char *path, uint64_t flags, mode_t mode);
 
+/* Open `path` as the kernel would, but for links: one on the way, or at its end, is -ELOOP. */
+int sys_open_direct(int dir, const char *path, uint64_t flags);
+
 /*
  * Open an absolute `path` as a process whose root is `root` would, or a relative one from `root` up
  * to the caller's own root: links are followed, but for those of /proc.

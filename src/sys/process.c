@@ -140,10 +140,16 @@ void sys_children_usage(struct rusage *ret)
         memset(ret, 0, sizeof *ret);
 }
 
-void sys_wait_all(void)
+unsigned sys_wait_all(void)
 {
-    while (wait4(-1, NULL, 0, NULL) > 0 || errno == EINTR)
-        ;
+    unsigned count = 0;
+
+    for (;;) {
+        if (wait4(-1, NULL, 0, NULL) > 0)
+            count++;
+        else if (errno != EINTR)
+            return count;
+    }
 }
 
 int sys_close_from(unsigned first)

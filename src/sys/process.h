@@ -40,8 +40,8 @@ int sys_wait_for(pid_t pid);
 /* What all children that were waited for have used, and those they waited for. */
 void sys_children_usage(struct rusage *ret);
 
-/* Wait until there is no child left. */
-void sys_wait_all(void);
+/* Wait until there is no child left. Returns how many there were. */
+unsigned sys_wait_all(void);
 
 /* Close every descriptor from `first` up. Linux 5.9. */
 int sys_close_from(unsigned first);

@@ -20,7 +20,7 @@ static void under(void)
     CHECK_TEXT("ok", limit_said_error(&run, "forks"));
     CHECK_INT(11, (long long)limit_usage(&run, "peak_processes"));
     CHECK_INT(0, limit_events(&run, "limit.warning", NULL));
-    CHECK_TEXT(strcmp(limit_enforced(&run, "cgroup"), "false") == 0 ? "rlimit" : "cgroup", means);
+    CHECK_TEXT(strcmp(limit_enforced(&run, "cgroup"), "v2") == 0 ? "cgroup" : "rlimit", means);
 }
 
 static void warned(void)

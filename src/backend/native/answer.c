@@ -68,6 +68,7 @@ int answer_read(const struct plan *plan, const struct plan_command *command,
     case PROTO_EXITED:
         ret->type = SANDBOX_EXITED;
         ret->unreported = answer->unreported;
+        ret->left = answer->left;
         ret->exit = (struct sys_exit){
             .code = answer->code, .signal = answer->signal, .usage = answer->usage};
         break;

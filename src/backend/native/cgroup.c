@@ -84,11 +84,25 @@ static int find_shared(const struct native_cgroup *cgroup, size_t i)
     return -1;
 }
 
+/*
+ * In v1 the group that only counts CPU time can come later, when the command has run for a moment: most
+ * are over by then, and who waits for them knows what they used. The one of memory says who to move.
+ */
+static bool comes_later(const struct native_cgroup *cgroup, size_t i)
+{
+    return cgroup->where->version == 1 && i == CONTROLLER_CPUACCT &&
+           cgroup->where->parent[CONTROLLER_MEMORY] >= 0 && find_shared(cgroup, i) < 0;
+}
+
 static int make_groups(struct native_cgroup *cgroup, struct hutch_error *err)
 {
     for (size_t i = 0; i < CONTROLLER_COUNT; i++) {
         if (cgroup->where->parent[i] < 0)
             continue;
+        if (comes_later(cgroup, i)) {
+            cgroup->later = true;
+            continue;
+        }
         int shared = find_shared(cgroup, i);
         int r;
         if (shared < 0) {
@@ -241,7 +255,8 @@ static int set_limits(const struct native_cgroup *cgroup, const struct plan_limi
 
 static void begin(struct native_cgroup *cgroup, const struct plan *plan)
 {
-    *cgroup = (struct native_cgroup){.where = &plan->cgroup};
+    *cgroup = (struct native_cgroup){.where = &plan->cgroup,
+                                     .memory_limit = plan->limits.memory_bytes};
     for (size_t i = 0; i < CONTROLLER_COUNT; i++)
         cgroup->dir[i] = -1;
     for (size_t i = 0; i < CGROUP_FILE_COUNT; i++)
@@ -297,6 +312,79 @@ int native_cgroup_join_fds(const struct native_cgroup *cgroup, int ret[CONTROLLE
         ret[count++] = r;
     }
     return count;
+}
+
+/* ---- Completing ---- */
+
+/* A fork that races with a move is found by the next look. */
+#define MOVES_MAX 64
+
+/* Every process of the list in `from`, each of which `fn` may move. Returns how many there were. */
+static int each_process(int from, int (*fn)(int to, uint64_t pid), int to)
+{
+    char text[4096];
+    size_t len = 0;
+    int count = 0;
+    fd_auto int fd = ret_errno(openat(from, "cgroup.procs", O_RDONLY | O_CLOEXEC));
+
+    if (fd < 0)
+        return fd;
+    for (;;) {
+        ssize_t got = read(fd, text + len, sizeof text - 1 - len);
+        if (got < 0)
+            return -errno;
+        if (got == 0)
+            return count;
+        len += (size_t)got;
+        text[len] = '\0';
+        char *line = text;
+        for (char *end; (end = strchr(line, '\n')); line = end + 1, count++) {
+            uint64_t pid = 0;
+            *end = '\0';
+            int r = sys_cgroup_number(line, &pid);
+            if (r == 0 && fn)
+                r = fn(to, pid);
+            if (r < 0)
+                return r;
+        }
+        len -= (size_t)(line - text);
+        memmove(text, line, len);
+    }
+}
+
+static int move_process(int to, uint64_t pid)
+{
+    int r = sys_cgroup_write_number(to, "cgroup.procs", pid);
+
+    return r == -ESRCH ? 0 : r; /* it has ended */
+}
+
+int native_cgroup_complete(struct native_cgroup *cgroup)
+{
+    int from = cgroup->dir[CONTROLLER_MEMORY];
+
+    if (!cgroup->later)
+        return 0;
+    if (!cgroup->made[CONTROLLER_CPUACCT]) {
+        int r = make_group(cgroup, CONTROLLER_CPUACCT, NULL);
+        if (r < 0)
+            return -EIO;
+    }
+    int to = cgroup->dir[CONTROLLER_CPUACCT];
+    for (int i = 0; i < MOVES_MAX; i++) {
+        int r = each_process(from, move_process, to);
+        if (r < 0)
+            return r;
+        int there = each_process(to, NULL, -1);
+        r = each_process(from, NULL, -1);
+        if (there < 0 || r < 0)
+            return there < 0 ? there : r;
+        if (there >= r) {
+            cgroup->later = false;
+            return 1;
+        }
+    }
+    return -EAGAIN;
 }
 
 /* ---- Measuring ---- */
@@ -404,19 +492,28 @@ static int measure_cpu_v1(struct native_cgroup *cgroup, struct sandbox_usage *re
         return r;
     double part = user + system > 0 ? (double)user / (double)(user + system) : 1;
     uint64_t total_us = total / 1000;
-    ret->user_us = (uint64_t)((double)total_us * part);
-    ret->system_us = total_us - ret->user_us;
+    uint64_t user_us = (uint64_t)((double)total_us * part);
+    ret->user_us = cgroup->base_user_us + user_us;
+    ret->system_us = cgroup->base_system_us + total_us - user_us;
     return 0;
 }
 
-static int measure_memory(struct native_cgroup *cgroup, struct sandbox_usage *ret)
+/* With no more than half of its limit used at any time, the kernel had no reason to kill. */
+static bool was_near(const struct sandbox_usage *usage, uint64_t limit)
+{
+    return usage->peak_memory_bytes == SANDBOX_UNKNOWN || usage->peak_memory_bytes > limit / 2;
+}
+
+static int measure_memory(struct native_cgroup *cgroup, bool last, struct sandbox_usage *ret)
 {
     char text[1024];
     uint64_t killed = 0;
-    int r = read_number(cgroup, CGROUP_MEMORY, &ret->memory_bytes);
+    int r = last ? 0 : read_number(cgroup, CGROUP_MEMORY, &ret->memory_bytes);
 
     if (r == 0)
         r = read_number(cgroup, CGROUP_MEMORY_PEAK, &ret->peak_memory_bytes);
+    if (r == 0 && !was_near(ret, cgroup->memory_limit))
+        return 0;
     if (r == 0)
         r = read_measured(cgroup, CGROUP_MEMORY_EVENTS, text, sizeof text);
     if (r <= 0)
@@ -475,14 +572,15 @@ static int measure_io(struct native_cgroup *cgroup, struct sandbox_usage *ret)
     return 0;
 }
 
-int native_cgroup_measure(struct native_cgroup *cgroup, struct sandbox_usage *ret)
+int native_cgroup_measure(struct native_cgroup *cgroup, bool last, struct sandbox_usage *ret)
 {
     if (!cgroup->where)
         return 0;
     /* All of them, whatever happens to one: a limit may hang on each. */
     int cpu = cgroup->where->version == 2 ? measure_cpu_v2(cgroup, ret)
+              : cgroup->later             ? 0
                                           : measure_cpu_v1(cgroup, ret);
-    int memory = measure_memory(cgroup, ret);
+    int memory = measure_memory(cgroup, last, ret);
     int processes = measure_processes(cgroup, ret);
     int io = measure_io(cgroup, ret);
     return cpu < 0 ? cpu : memory < 0 ? memory : processes < 0 ? processes : io;

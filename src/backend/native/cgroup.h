@@ -40,11 +40,15 @@ enum native_cgroup_file {
 
 struct native_cgroup {
     const struct plan_cgroup *where; /* NULL: no group */
+    uint64_t memory_limit;
     char name[NATIVE_CGROUP_NAME_MAX];
     int dir[CONTROLLER_COUNT];    /* v2: [0]; -1: none. Each that we made holds the lock. */
     bool made[CONTROLLER_COUNT];  /* to be removed; not the second controller of one hierarchy */
     int files[CGROUP_FILE_COUNT]; /* opened when first read; -1: not yet */
     bool missing[CGROUP_FILE_COUNT];
+    bool later; /* native_cgroup_complete() has something to do */
+    uint64_t base_user_us; /* what was used before it had */
+    uint64_t base_system_us;
 };
 
 /*
@@ -75,11 +79,18 @@ int native_cgroup_join_fds(const struct native_cgroup *cgroup, int ret[CONTROLLE
                            struct hutch_error *err);
 
 /*
- * Fill in what the groups know; other fields stay as they are. The first call opens the files, about
- * 9 µs each (better while the command runs than after it), later ones take about 1 µs for each.
- * -errno when one that exists could not be read: what it says is then not known.
+ * Make the group that can wait until the command has run for a moment, and move its processes there.
+ * Returns 1 when that was done: the caller sets the base and joins the rest again. 0 when there is
+ * nothing to do; -errno: try again.
  */
-int native_cgroup_measure(struct native_cgroup *cgroup, struct sandbox_usage *ret);
+int native_cgroup_complete(struct native_cgroup *cgroup);
+
+/*
+ * Fill in what the groups know; other fields stay as they are. With `last`, only what a sandbox without
+ * processes still has to tell. The first call opens the files, about 9 µs each, later ones take about
+ * 1 µs for each. -errno when one that exists could not be read: what it says is then not known.
+ */
+int native_cgroup_measure(struct native_cgroup *cgroup, bool last, struct sandbox_usage *ret);
 
 /* Kill everything in it at once, init too. -EOPNOTSUPP: not with v1, nor before Linux 5.14. */
 int native_cgroup_kill(const struct native_cgroup *cgroup);

@@ -92,11 +92,12 @@ static _Noreturn void give_up(const struct init *init, enum proto_step step, uin
 /*
  * End what is left; then what was created although protected is gone for good. Orphans become our
  * children: who has none is alone. Asking is cheaper than kill(-1), which looks at every process of
- * the host.
+ * the host. Returns how many there were.
  */
-static void sweep(struct init *init)
+static unsigned sweep(struct init *init)
 {
     struct sys_exit ended;
+    unsigned left = 0;
     int pid;
 
     do
@@ -104,10 +105,11 @@ static void sweep(struct init *init)
     while (pid > 0);
     if (pid == 0) {
         kill(-1, SIGKILL);
-        sys_wait_all();
+        left = sys_wait_all();
     }
     if (init->plan->watch_count > 0)
         watch_look(&init->watch);
+    return left;
 }
 
 /* The engine is gone, or broke its word. */
@@ -291,8 +293,7 @@ static void report_exit(struct init *init, pid_t pid, const struct sys_exit *end
         init->runs[i].pid = 0;
         uint64_t at_ns = sys_clock_ns(CLOCK_MONOTONIC);
         bool last = init->runs[i].last;
-        if (last)
-            sweep(init);
+        uint32_t left = last ? sweep(init) : 0;
         answer(init,
                (struct proto_answer){
                    .type = PROTO_EXITED,
@@ -301,6 +302,7 @@ static void report_exit(struct init *init, pid_t pid, const struct sys_exit *end
                    .signal = ended->signal,
                    .at_ns = at_ns,
                    .unreported = init->unreported,
+                   .left = left,
                    .usage = last ? whole_usage(init, &ended->usage) : ended->usage,
                },
                NULL, 0);

@@ -42,6 +42,7 @@ struct native {
     struct sandbox base; /* events_fd: the socket; exit_fd: init's pidfd */
     const struct plan *plan;
     const struct plan_command *command; /* of the run being started, for messages */
+    struct sys_ids_holder holder; /* released when there is time: on the first answer */
     bool reaped;
     struct sys_exit exit;
     struct native_cgroup cgroup;
@@ -66,7 +67,7 @@ struct owner_map {
     uid_t uid;
     gid_t gid;
     int userns; /* -1 before the first */
-    struct sys_ids_holder holder;
+    struct sys_ids_holder *holder;
 };
 
 static int map_owner(struct owner_map *owner, const struct plan_mount *mount)
@@ -81,8 +82,8 @@ static int map_owner(struct owner_map *owner, const struct plan_mount *mount)
     if (owner->userns >= 0 && owner->uid == mount->owner_uid && owner->gid == mount->owner_gid)
         return 0;
     fd_close(&owner->userns);
-    sys_ids_release(&owner->holder);
-    owner->userns = sys_ids_namespace(&map, &owner->holder);
+    sys_ids_release(owner->holder);
+    owner->userns = sys_ids_namespace(&map, owner->holder);
     owner->uid = mount->owner_uid;
     owner->gid = mount->owner_gid;
     return owner->userns < 0 ? owner->userns : 0;
@@ -239,7 +240,6 @@ static const struct sandbox_ops native_ops;
 static int native_start(const struct plan *plan, struct sandbox **ret, struct hutch_error *err)
 {
     const size_t mount_count = plan->mount_count;
-    struct owner_map owner = {.identity = &plan->identity, .userns = -1};
     struct native *native = calloc(1, sizeof *native);
     int *trees = malloc(sizeof *trees * (mount_count + 1));
 
@@ -255,6 +255,8 @@ static int native_start(const struct plan *plan, struct sandbox **ret, struct hu
     native->usage = unknown_usage;
     for (size_t i = 0; i < mount_count; i++)
         trees[i] = -1;
+    struct owner_map owner = {
+        .identity = &plan->identity, .userns = -1, .holder = &native->holder};
     int r = plan->cgroup.version == 2 ? native_cgroup_make(&native->cgroup, plan, err) : 0;
     if (r == 0)
         r = make_trees(plan, &owner, trees, err);
@@ -263,7 +265,6 @@ static int native_start(const struct plan *plan, struct sandbox **ret, struct hu
     /* Commands join these, init does not: there is time while it builds its files. */
     if (r == 0 && plan->cgroup.version == 1)
         r = make_groups_v1(native, err);
-    sys_ids_release(&owner.holder);
     for (size_t i = 0; i < mount_count; i++)
         fd_close(&trees[i]);
     free(trees);
@@ -403,6 +404,7 @@ static int native_next(struct sandbox *sandbox, struct sandbox_event *ret, struc
 
     if (len == -EAGAIN || len == 0 || len == -ECONNRESET)
         return 0; /* the end of the socket says no more than exit_fd does */
+    sys_ids_release(&native->holder);
     *ret = (struct sandbox_event){.terminal = -1};
     int r = len < 0 ? (int)len
                     : answer_read(native->plan, native->command, &answer, (size_t)len, ret);
@@ -425,7 +427,7 @@ static int measure_processes(struct native *native, struct sandbox_usage *usage)
 {
     const struct plan_limits *limits = &native->plan->limits;
 
-    if (!needs_account(limits) || native->base.proc_fd < 0)
+    if ((!needs_account(limits) && !native->cgroup.later) || native->base.proc_fd < 0)
         return 0;
     if (!native->account) {
         const struct account_args args = {
@@ -456,22 +458,42 @@ static int measure_memory_fs(const struct native *native, struct sandbox_usage *
     return 0;
 }
 
+/* From here on a group counts CPU time; what it has not seen was looked at just before. */
+static int complete_groups(struct native *native, const struct sandbox_usage *usage)
+{
+    int r = native_cgroup_complete(&native->cgroup);
+
+    if (r <= 0)
+        return r;
+    native->cgroup.base_user_us = usage->user_us == SANDBOX_UNKNOWN ? 0 : usage->user_us;
+    native->cgroup.base_system_us = usage->system_us == SANDBOX_UNKNOWN ? 0 : usage->system_us;
+    for (; native->join_count > 0; native->join_count--)
+        fd_close(&native->joins[native->join_count - 1]);
+    r = native_cgroup_join_fds(&native->cgroup, native->joins, NULL);
+    native->join_count = r < 0 ? 0 : (size_t)r;
+    return r < 0 ? -EIO : 0;
+}
+
 static int native_measure(struct sandbox *sandbox, bool last, struct sandbox_usage *ret)
 {
     struct native *native = (struct native *)sandbox;
     struct sandbox_usage usage = native->usage;
     int r = last ? 0 : measure_processes(native, &usage);
 
+    if (r == 0 && !last)
+        r = complete_groups(native, &usage);
     if (r == 0)
-        r = native_cgroup_measure(&native->cgroup, &usage);
+        r = native_cgroup_measure(&native->cgroup, last, &usage);
     if (r == 0)
         r = measure_memory_fs(native, &usage);
     if (r < 0)
         return r;
     native->usage = usage;
     *ret = usage;
-    if (!native->swept) /* something is running: there is time */
+    if (!native->swept) { /* something is running: there is time */
         native_cgroup_sweep(&native->cgroup);
+        native_unit_sweep(&native->cgroup, native->plan);
+    }
     native->swept = true;
     return 0;
 }
@@ -508,6 +530,14 @@ static void let_end(struct sandbox *sandbox)
         ;
 }
 
+/* Groups that init is in can go only after it. */
+static bool native_leave(struct sandbox *sandbox)
+{
+    struct native *native = (struct native *)sandbox;
+
+    return native->plan->cgroup.version != 2 && native_cgroup_remove(&native->cgroup) == 0;
+}
+
 static void native_free(struct sandbox *sandbox)
 {
     struct native *native = (struct native *)sandbox;
@@ -523,6 +553,7 @@ static void native_free(struct sandbox *sandbox)
         native_kill(sandbox);
         sys_pidfd_wait(sandbox->exit_fd, true, &native->exit);
     }
+    sys_ids_release(&native->holder);
     fd_close(&sandbox->events_fd);
     fd_close(&sandbox->exit_fd);
     fd_close(&native->base.proc_fd);
@@ -541,6 +572,7 @@ static const struct sandbox_ops native_ops = {
     .measure = native_measure,
     .kill = native_kill,
     .wait = native_wait,
+    .leave = native_leave,
     .free = native_free,
 };
 

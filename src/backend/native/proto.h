@@ -105,6 +105,7 @@ struct proto_answer {
     int32_t code;                 /* EXITED: as in struct sys_exit */
     int32_t signal;               /* EXITED */
     uint32_t unreported;          /* EXITED: violations that were only counted */
+    uint32_t left;                /* EXITED, the last: processes that had to be ended */
     uint64_t at_ns;               /* STARTED, EXITED: CLOCK_MONOTONIC, as init saw it happen */
     struct rusage usage;          /* EXITED */
     uint64_t step_ns[STEP_COUNT]; /* READY, STARTED, EXEC_FAILED: how long set-up took */

@@ -50,13 +50,9 @@ static int start_network(struct init *init)
 
 static int own_process(struct init *init)
 {
-    int r = start_network(init);
-
-    if (r < 0)
-        return r;
     sys_signals_reset();
     init->umask = umask(0);
-    r = ret_errno(setsid());
+    int r = ret_errno(setsid());
     if (r < 0 && r != -EPERM) /* EPERM: already a leader */
         return r;
     r = ret_errno(prctl(PR_SET_NAME, "hutch-init", 0, 0, 0));
@@ -114,11 +110,17 @@ static int take_ids(struct init *init)
     /* The namespace that came with the clone begins at the group that systemd has moved us from. */
     if (r == 0 && init->plan->cgroup.unit)
         r = ret_errno(unshare(CLONE_NEWCGROUP));
-    /* The second refusal of nested user namespaces; the filters are the first. */
-    if (r == 0)
+    /*
+     * The second refusal of nested user namespaces; the filters are the first. Who is in another root
+     * than its mount namespace's is refused them anyway, and this takes the kernel long.
+     */
+    if (r == 0 && init->plan->layout == LAYOUT_HOST)
         r = sys_userns_forbid();
     /* Not earlier: /proc/PID/uid_map of an undumpable process is closed to the engine too. */
-    return r < 0 ? r : sys_undumpable();
+    if (r == 0)
+        r = sys_undumpable();
+    /* Nor this: on a host with few processors it would keep the engine from mapping the ids. */
+    return r < 0 ? r : start_network(init);
 }
 
 static int open_signals(void)

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backend/native/unit.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -15,10 +18,13 @@
 #include "sys/path.h"
 #include "sys/procfs.h"
 
-/* A systemd that is well answers within milliseconds, one that reloads its units within a second. */
-#define TIMEOUT_MS 5000
+/* A systemd that is well answers within milliseconds. On a busy machine many may wait for their turn. */
+#define TIMEOUT_MS 25000
 
-#define NAME_MAX_LEN (NATIVE_CGROUP_NAME_MAX + sizeof ".scope")
+#define NAME_PREFIX "hutch-"
+#define NAME_SUFFIX ".scope"
+#define NAME_ID_LEN (sizeof((struct plan *)0)->id - 1)
+#define NAME_MAX_LEN (sizeof NAME_PREFIX + NAME_ID_LEN + sizeof NAME_SUFFIX)
 #define JOB_MAX 128
 #define PLACES_MAX 8192
 
@@ -305,7 +311,7 @@ int native_unit_start(struct native_cgroup *cgroup, const struct plan *plan, pid
     struct unit unit;
 
     unit.plan = plan;
-    snprintf(unit.name, sizeof unit.name, "hutch-%s.scope", plan->id);
+    snprintf(unit.name, sizeof unit.name, NAME_PREFIX "%s" NAME_SUFFIX, plan->id);
     int r = get_scope(&unit, init, err);
     if (r < 0)
         return r;
@@ -323,4 +329,87 @@ int native_unit_start(struct native_cgroup *cgroup, const struct plan *plan, pid
             unit.name);
     native_cgroup_adopt(cgroup, plan, &dir);
     return 0;
+}
+
+/* ---- Sweeping ---- */
+
+/* No engine waits so long for a scope to be started. */
+#define SWEEP_AGE_S 60
+
+/* One sweep ends soon, whatever it finds; the next goes on. */
+#define SWEEP_MOST 8
+#define SWEEP_MS 100
+
+struct left {
+    char names[SWEEP_MOST][NAME_MAX_LEN];
+    size_t count;
+};
+
+/* Only what native_unit_start() could have asked for. */
+static bool is_our_name(const char *name)
+{
+    size_t len = strlen(NAME_PREFIX) + NAME_ID_LEN;
+
+    return str_starts(name, NAME_PREFIX) && strlen(name) == len + strlen(NAME_SUFFIX) &&
+           strspn(name + strlen(NAME_PREFIX), "abcdefghijklmnopqrstuvwxyz0123456789") ==
+               NAME_ID_LEN &&
+           str_eq(name + len, NAME_SUFFIX);
+}
+
+/* Init is in the scope of every sandbox that lives. For the age see sweep_one() in cgroup.c. */
+static bool is_left(int parent, const char *name)
+{
+    struct stat st;
+    char text[256];
+    uint64_t populated = 1;
+    fd_auto int dir = sys_cgroup_open(parent, name);
+
+    if (dir < 0 || fstat(dir, &st) < 0 || time(NULL) - st.st_mtime <= SWEEP_AGE_S)
+        return false;
+    return read_file(dir, "cgroup.events", text, sizeof text) > 0 &&
+           sys_cgroup_key(text, "populated", &populated) == 0 && populated == 0;
+}
+
+static void find_left(int parent, struct left *ret)
+{
+    int fd = openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *list = fd < 0 ? NULL : fdopendir(fd);
+
+    if (!list) {
+        fd_close(&fd);
+        return;
+    }
+    for (struct dirent *entry; ret->count < SWEEP_MOST && (entry = readdir(list));)
+        if (is_our_name(entry->d_name) && is_left(parent, entry->d_name))
+            memcpy(ret->names[ret->count++], entry->d_name, strlen(entry->d_name) + 1);
+    closedir(list);
+}
+
+static int stop(struct sys_dbus *bus, const char *name)
+{
+    static const struct sys_dbus_method method = {SYSTEMD, MANAGER_PATH, MANAGER, "StopUnit", "ss"};
+    struct sys_dbus_out body = {0};
+    struct sys_dbus_message reply;
+
+    sys_dbus_put_string(&body, name);
+    sys_dbus_put_string(&body, "fail");
+    return sys_dbus_call(bus, &method, &body, &reply);
+}
+
+void native_unit_sweep(const struct native_cgroup *cgroup, const struct plan *plan)
+{
+    struct unit unit;
+    struct left left = {0};
+
+    if (!plan->cgroup.unit || !cgroup->where)
+        return;
+    fd_auto int parent = openat(cgroup->dir[0], "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (parent >= 0)
+        find_left(parent, &left);
+    if (left.count == 0 || sys_dbus_connect(&unit.bus, plan->cgroup.manager, SWEEP_MS) < 0)
+        return;
+    int r = plan->cgroup.bus ? join_bus(&unit, NULL) : 0;
+    for (size_t i = 0; r == 0 && i < left.count; i++)
+        r = stop(&unit.bus, left.names[i]);
+    sys_dbus_clear(&unit.bus);
 }

@@ -5,8 +5,9 @@
  *
  * Systemd is asked for it, and moves init into it; what it says is not relied on. The kernel is asked
  * where init is, and whether the limits there are those of the plan. Systemd removes the scope as soon
- * as no process is left in it, also when the engine was killed, so nothing is ever swept. Init stays
- * until the engine has measured for the last time.
+ * as no process is left in it, also when the engine was killed; so init stays until the engine has
+ * measured for the last time. Only when init ends while systemd is starting the scope, systemd may not
+ * notice: such a scope, which is empty, is swept away by a later run.
  */
 #pragma once
 
@@ -21,3 +22,10 @@
  */
 int native_unit_start(struct native_cgroup *cgroup, const struct plan *plan, pid_t init,
                       struct hutch_error *err);
+
+/*
+ * Have systemd stop scopes of ours that are empty and some time old, next to the one of *cgroup; that
+ * of live sandboxes never are. Takes a moment, and longer only when there are some. Not for groups that
+ * are no scopes.
+ */
+void native_unit_sweep(const struct native_cgroup *cgroup, const struct plan *plan);

@@ -152,7 +152,7 @@ static void no_group_is_nothing_to_do(void **state)
     assert_int_equal(native_cgroup_make(&cgroup, &plan, NULL), 0);
     assert_int_equal(native_cgroup_clone_fd(&cgroup), -1);
     assert_int_equal(native_cgroup_join_fds(&cgroup, fds, NULL), 0);
-    assert_int_equal(native_cgroup_measure(&cgroup, &usage), 0);
+    assert_int_equal(native_cgroup_measure(&cgroup, false, &usage), 0);
     assert_true(usage.user_us == SANDBOX_UNKNOWN);
     assert_int_equal(native_cgroup_kill(&cgroup), 0);
     assert_int_equal(native_cgroup_remove(&cgroup), 0);
@@ -331,37 +331,37 @@ static void usage_is_measured(void **state)
     SKIP_WITHOUT_GROUPS(limits, &plan);
     if (native_cgroup_make(&cgroup, &plan, &err) < 0)
         fail_msg("%s", err.msg);
-    assert_int_equal(native_cgroup_measure(&cgroup, &usage), 0);
+    assert_int_equal(native_cgroup_measure(&cgroup, false, &usage), 0);
     assert_int_equal(usage.user_us + usage.system_us, 0);
     assert_int_equal(usage.processes, 0);
     assert_false(usage.memory_killed || usage.processes_refused);
 
     assert_int_equal(inside(&cgroup, spin), 0);
-    assert_int_equal(native_cgroup_measure(&cgroup, &usage), 0);
+    assert_int_equal(native_cgroup_measure(&cgroup, false, &usage), 0);
     assert_true(usage.user_us + usage.system_us >= 100000);
     assert_true(usage.user_us + usage.system_us < 120000);
 
     assert_int_equal(inside(&cgroup, touch_memory), 0);
-    assert_int_equal(native_cgroup_measure(&cgroup, &usage), 0);
+    assert_int_equal(native_cgroup_measure(&cgroup, false, &usage), 0);
     assert_true(usage.peak_memory_bytes >= 16U << 20);
     assert_true(usage.peak_memory_bytes < 18U << 20);
     assert_true(usage.memory_bytes < 4U << 20);
     assert_false(usage.memory_killed || usage.processes_refused);
 
     assert_int_equal(inside(&cgroup, fork_in_own_group), 0);
-    assert_int_equal(native_cgroup_measure(&cgroup, &usage), 0);
+    assert_int_equal(native_cgroup_measure(&cgroup, false, &usage), 0);
     assert_true(usage.processes_refused && !usage.memory_killed);
     if (usage.peak_processes != SANDBOX_UNKNOWN)
         assert_int_equal(usage.peak_processes, 4);
 
     assert_int_equal(WTERMSIG(inside(&cgroup, use_all_memory)), SIGKILL);
-    assert_int_equal(native_cgroup_measure(&cgroup, &usage), 0);
+    assert_int_equal(native_cgroup_measure(&cgroup, false, &usage), 0);
     assert_true(usage.memory_killed);
     assert_true(usage.peak_memory_bytes <= MEMORY);
 
     remove_group(&cgroup);
     /* Then it knows nothing more, and says so. */
-    assert_int_equal(native_cgroup_measure(&cgroup, &usage), -ENODEV);
+    assert_int_equal(native_cgroup_measure(&cgroup, false, &usage), -ENODEV);
     native_cgroup_clear(&cgroup);
     close_plan(&plan);
     assert_int_equal(open_fds(), before);
@@ -488,7 +488,7 @@ static void a_v2_group(void **state)
     assert_true(pid > 0);
     for (int i = 0; i < 500 && (i == 0 || usage.user_us + usage.system_us < 100000); i++) {
         usleep(10000);
-        assert_int_equal(native_cgroup_measure(&cgroup, &usage), 0);
+        assert_int_equal(native_cgroup_measure(&cgroup, false, &usage), 0);
     }
     assert_true(usage.user_us + usage.system_us >= 100000);
     assert_int_equal(native_cgroup_remove(&cgroup), -EBUSY);

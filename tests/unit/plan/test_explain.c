@@ -105,6 +105,33 @@ static void the_locks_are_shown(void **state)
             fail_msg("no '%s' in\n%s", parts[i], text);
 }
 
+static void the_group_is_shown(void **state)
+{
+    static const struct {
+        struct plan_cgroup cgroup;
+        const char *want; /* NULL: nothing */
+    } cases[] = {
+        {{.version = 0}, NULL},
+        {{.version = 1}, "in a control group (v1)\n"},
+        {{.version = 2}, "in a control group (v2)\n"},
+        {{.version = 2, .unit = true}, "in a control group (v2) that the user's systemd makes\n"},
+    };
+    plan_auto struct plan *plan = NULL;
+    struct plan_command command;
+    struct hutch_error err = {0};
+
+    hostile_plan(&plan, &command);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct plan copy = *plan;
+        str_auto char *text = NULL;
+
+        copy.cgroup = cases[i].cgroup;
+        assert_int_equal(plan_explain_text(&copy, &command, &text, &err), 0);
+        assert_int_equal(strstr(text, "control group") != NULL, cases[i].want != NULL);
+        assert_true(!cases[i].want || strstr(text, cases[i].want));
+    }
+}
+
 static void every_word_has_a_name(void **state)
 {
     for (int i = WHY_LAYOUT; i <= WHY_HIDE; i++) {
@@ -125,6 +152,7 @@ int main(void)
         cmocka_unit_test_teardown(nothing_is_shown_raw, teardown),
         cmocka_unit_test_teardown(the_page_has_everything, teardown),
         cmocka_unit_test_teardown(the_locks_are_shown, teardown),
+        cmocka_unit_test_teardown(the_group_is_shown, teardown),
         cmocka_unit_test(every_word_has_a_name),
     };
 
