@@ -261,6 +261,59 @@ static struct label emit_tree(struct emit *emit, size_t first, size_t last)
         .at = branch(emit, BPF_JGE, emit->ranges[split].first, &right, &left, left.at)};
 }
 
+/* ---- What nobody comes to ---- */
+
+static bool is_branch(const struct sock_filter *code)
+{
+    return BPF_CLASS(code->code) == BPF_JMP && BPF_OP(code->code) != BPF_JA;
+}
+
+static void mark_reached(const struct sock_filter *code, size_t count, bool *reached)
+{
+    reached[0] = true;
+    for (size_t i = 0; i < count; i++) { /* forward only: whoever comes here has been looked at */
+        if (!reached[i] || BPF_CLASS(code[i].code) == BPF_RET)
+            continue;
+        if (is_branch(&code[i])) {
+            reached[i + 1 + code[i].jt] = true;
+            reached[i + 1 + code[i].jf] = true;
+        } else {
+            reached[i + 1 + (BPF_CLASS(code[i].code) == BPF_JMP ? code[i].k : 0)] = true;
+        }
+    }
+}
+
+/*
+ * A load that all who come to it have done already is jumped over, and left where it was. The kernel
+ * would compile it all the same, at every start.
+ */
+static size_t drop_unreached(struct sock_filter *code, size_t count)
+{
+    bool reached[EMIT_MAX] = {false};
+    size_t place[EMIT_MAX];
+    size_t kept = 0;
+
+    mark_reached(code, count, reached);
+    for (size_t i = 0; i < count; i++) {
+        place[i] = kept;
+        kept += reached[i];
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct sock_filter moved = code[i];
+
+        if (!reached[i])
+            continue;
+        if (is_branch(&moved)) {
+            moved.jt = (uint8_t)(place[i + 1 + moved.jt] - place[i] - 1);
+            moved.jf = (uint8_t)(place[i + 1 + moved.jf] - place[i] - 1);
+        } else if (BPF_CLASS(moved.code) == BPF_JMP) {
+            moved.k = (uint32_t)(place[i + 1 + moved.k] - place[i] - 1);
+        }
+        code[place[i]] = moved;
+    }
+    return kept;
+}
+
 size_t emit_filter(uint32_t arch, const struct emit_range *ranges, size_t count,
                    uint32_t call_count, struct sock_filter ret[EMIT_MAX])
 {
@@ -285,5 +338,5 @@ size_t emit_filter(uint32_t arch, const struct emit_range *ranges, size_t count,
     for (size_t i = 0; i < length; i++)
         ret[i] = emit->code[length - 1 - i];
     free(emit);
-    return length;
+    return drop_unreached(ret, length);
 }

@@ -4,9 +4,11 @@
  *
  *     HUTCH=build/release/hutch bench [-n N] [--json]
  *
- * Three measurements:
- *  - spawn: from posix_spawn() of a command to its end, p50 and p90 of N. All commands take turns, so
- *    that whatever else the machine does hits all of them alike.
+ * Four measurements:
+ *  - spawn: from posix_spawn() of a command to its end, p50 and p90 of N. All commands take turns, each
+ *    time in another order, so that whatever else the machine does hits all of them alike; also what
+ *    the kernel still has to do for the one before.
+ *  - locks: how long Landlock and the two filters of every command take to put on.
  *  - engine: the peak resident size of `hutch run` while its command waits for input.
  *  - relay: how fast output arrives through hutch, and through a plain pipe.
  *
@@ -23,10 +25,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "filter/filter.h"
+#include "sys/landlock.h"
+#include "sys/seccomp.h"
 
 enum {
     TREE_DIRS = 100,
@@ -54,6 +61,23 @@ struct spawn_case {
     double p90;
 };
 
+/* A small generator of our own: every run of the benchmark has the same orders. */
+static unsigned next_random(unsigned *state)
+{
+    *state = *state * 1103515245U + 12345U;
+    return *state >> 16;
+}
+
+static void shuffle(int *order, int count, unsigned *state)
+{
+    for (int i = count - 1; i > 0; i--) {
+        int j = (int)(next_random(state) % (unsigned)(i + 1));
+        int kept = order[i];
+        order[i] = order[j];
+        order[j] = kept;
+    }
+}
+
 enum { BARE, BWRAP, HOST, MINIMAL, HOST_FULL, MINIMAL_FULL, UNLIMITED, SPAWN_CASES };
 
 struct relay_case {
@@ -69,6 +93,7 @@ struct report {
     size_t iterations;
     struct spawn_case spawns[SPAWN_CASES];
     struct relay_case relays[RELAY_CASES];
+    double locks_us;
     long engine_kib;
 };
 
@@ -243,10 +268,16 @@ static void measure_spawns(struct spawn_case *cases, size_t iterations)
         if (!cases[i].skip)
             time_spawn(&cases[i]); /* the first one reads from disk */
     }
+    int order[SPAWN_CASES];
+    unsigned state = 1;
+    for (int i = 0; i < SPAWN_CASES; i++)
+        order[i] = i;
     for (size_t n = 0; n < iterations; n++) {
+        shuffle(order, SPAWN_CASES, &state);
         for (int i = 0; i < SPAWN_CASES; i++) {
-            if (!cases[i].skip)
-                cases[i].us[n] = time_spawn(&cases[i]);
+            struct spawn_case *c = &cases[order[i]];
+            if (!c->skip)
+                c->us[n] = time_spawn(c);
         }
     }
     for (int i = 0; i < SPAWN_CASES; i++) {
@@ -254,6 +285,63 @@ static void measure_spawns(struct spawn_case *cases, size_t iterations)
         cases[i].p90 = percentile(cases[i].us, iterations, 90);
         free(cases[i].us);
     }
+}
+
+/* As init and a command do it together. Never returns. */
+static _Noreturn void put_on_locks(int out)
+{
+    static const struct {
+        const char *path;
+        enum sys_landlock_access access;
+    } rules[] = {{"/", SYS_LANDLOCK_READ},
+                 {"/dev", SYS_LANDLOCK_DEVICE},
+                 {"/tmp", SYS_LANDLOCK_WRITE},
+                 {"/dev/shm", SYS_LANDLOCK_WRITE},
+                 {".", SYS_LANDLOCK_WRITE}};
+    const struct filter *init = filter_shipped("init");
+    const struct filter *command = filter_shipped("default");
+    int abi = sys_landlock_abi();
+    int r = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    double begin = now_us();
+
+    if (abi > 0) {
+        int ruleset = sys_landlock_create(abi);
+        for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+            int fd = open(rules[i].path, O_PATH | O_CLOEXEC);
+            sys_landlock_allow(ruleset, abi, fd, rules[i].access, true);
+            close(fd);
+        }
+        r = r == 0 ? sys_landlock_restrict(ruleset) : r;
+    }
+    if (r == 0)
+        r = sys_seccomp_load(init->code, init->len);
+    if (r == 0)
+        r = sys_seccomp_load_listen(command->code, command->len);
+    double us = now_us() - begin;
+    _exit(r < 0 || write(out, &us, sizeof us) != sizeof us);
+}
+
+static double measure_locks(size_t iterations)
+{
+    double *us = calloc(iterations, sizeof *us);
+    int out[2];
+
+    if (!us)
+        die("out of memory");
+    make_pipe(out);
+    for (size_t i = 0; i < iterations; i++) {
+        pid_t pid = fork();
+        if (pid == 0)
+            put_on_locks(out[1]);
+        finish(pid, "Landlock and filters");
+        if (read(out[0], &us[i], sizeof *us) != sizeof *us)
+            die("Landlock and the filters cannot be put on");
+    }
+    close(out[0]);
+    close(out[1]);
+    double p50 = percentile(us, iterations, 50);
+    free(us);
+    return p50;
 }
 
 static long read_peak_kib(pid_t pid)
@@ -430,6 +518,8 @@ static void print_goals(const struct report *r)
     print_goal("the same, --layout minimal", minimal_full, "<=", 1.1, minimal_full <= 1.1);
     double limits = (s[HOST].p50 - s[UNLIMITED].p50) / s[BARE].p50;
     print_goal("what limits add / bare", limits, "<=", 0.2, limits <= 0.2);
+    double locks = r->locks_us / s[BARE].p50;
+    print_goal("Landlock and filters / bare", locks, "<=", 0.15, locks <= 0.15);
     print_goal("engine, MiB", engine_mb, "<=", 3, engine_mb <= 3);
     print_goal("relay / plain pipe", relay, ">=", 0.5, relay >= 0.5);
 }
@@ -451,6 +541,7 @@ static void print_text(const struct report *r)
     }
     printf("  (%zu of each, taking turns; ratios of p50)\n", r->iterations);
 
+    printf("\nLandlock and filters, p50: %.0f us\n", r->locks_us);
     printf("\nengine, peak resident: %ld KiB\n", r->engine_kib);
 
     printf("\n%-34s %8s\n", "relay", "MB/s");
@@ -480,7 +571,8 @@ static void print_json(const struct report *r)
         putchar('}');
         comma = ", ";
     }
-    printf("}, \"engine_peak_kib\": %ld, \"relay_mb_per_s\": {", r->engine_kib);
+    printf("}, \"locks_p50_us\": %.1f", r->locks_us);
+    printf(", \"engine_peak_kib\": %ld, \"relay_mb_per_s\": {", r->engine_kib);
     for (int i = 0; i < RELAY_CASES; i++)
         printf("%s\"%s\": %.0f", i ? ", " : "", relay_keys[i], r->relays[i].p50);
     puts("}}");
@@ -516,6 +608,7 @@ int main(int argc, char **argv)
     set_spawn_cases(report.spawns, hutch, &places);
     set_relay_cases(report.relays, hutch);
     measure_spawns(report.spawns, report.iterations);
+    report.locks_us = measure_locks(report.iterations);
     report.engine_kib = measure_engine(hutch, places.empty);
     measure_relays(report.relays, places.full);
     if (json)
