@@ -46,7 +46,7 @@ struct native_cgroup {
     bool made[CONTROLLER_COUNT];  /* to be removed; not the second controller of one hierarchy */
     int files[CGROUP_FILE_COUNT]; /* opened when first read; -1: not yet */
     bool missing[CGROUP_FILE_COUNT];
-    bool later; /* native_cgroup_complete() has something to do */
+    bool later;            /* native_cgroup_complete() has something to do */
     uint64_t base_user_us; /* what was used before it had */
     uint64_t base_system_us;
 };

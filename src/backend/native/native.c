@@ -42,7 +42,7 @@ struct native {
     struct sandbox base; /* events_fd: the socket; exit_fd: init's pidfd */
     const struct plan *plan;
     const struct plan_command *command; /* of the run being started, for messages */
-    struct sys_ids_holder holder; /* released when there is time: on the first answer */
+    struct sys_ids_holder holder;       /* released when there is time: on the first answer */
     bool reaped;
     struct sys_exit exit;
     struct native_cgroup cgroup;
@@ -255,8 +255,7 @@ static int native_start(const struct plan *plan, struct sandbox **ret, struct hu
     native->usage = unknown_usage;
     for (size_t i = 0; i < mount_count; i++)
         trees[i] = -1;
-    struct owner_map owner = {
-        .identity = &plan->identity, .userns = -1, .holder = &native->holder};
+    struct owner_map owner = {.identity = &plan->identity, .userns = -1, .holder = &native->holder};
     int r = plan->cgroup.version == 2 ? native_cgroup_make(&native->cgroup, plan, err) : 0;
     if (r == 0)
         r = make_trees(plan, &owner, trees, err);
