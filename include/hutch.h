@@ -41,6 +41,9 @@ extern "C" {
 
 #define HUTCH_API __attribute__((visibility("default")))
 
+/* A number that is not known, or a limit that there is none of. */
+#define HUTCH_UNKNOWN UINT64_MAX
+
 /* The version of the library that is running, as "0.1.0". Any thread. */
 HUTCH_API const char *hutch_version(void);
 
@@ -188,6 +191,9 @@ struct hutch_command {
     bool tty;                /* give the command a terminal; all output arrives as stdout */
     uint16_t rows;           /* size of that terminal; 0: 24 and 80 */
     uint16_t cols;
+    const char *const *env; /* "NAME=value", over the policy's; ends with NULL; NULL: none */
+    uint64_t timeout_ms;    /* 0: the policy's; HUTCH_UNKNOWN: none */
+    bool stdin_open;        /* input comes by hutch_run_write(); not with stdin_fd */
 };
 
 #define HUTCH_COMMAND_INIT                                                                         \
@@ -297,8 +303,6 @@ struct hutch_limit {
     uint64_t host;    /* how much of it the host has; HUTCH_UNKNOWN for most */
 };
 
-#define HUTCH_UNKNOWN UINT64_MAX
-
 /* What happened to one command. Owned by whoever received it; read only. */
 struct hutch_result {
     size_t size;
@@ -385,11 +389,28 @@ HUTCH_API int hutch_run_step(struct hutch_run *run, int timeout_ms, struct hutch
 /* Send a signal to the command and its process group. */
 HUTCH_API int hutch_run_signal(struct hutch_run *run, int signal, struct hutch_error *err);
 
+/*
+ * Give the command input, where `stdin_open` was asked for. Returns how many bytes it took, which may be
+ * fewer than `len` and none: it reads slowly, or nothing runs yet. Try again when hutch_run_fd() has
+ * become readable. HUTCH_ESTATE when it reads no more.
+ */
+HUTCH_API int hutch_run_write(struct hutch_run *run, const void *data, size_t len,
+                              struct hutch_error *err);
+
+/* No more input: the command sees its end; one with a terminal gets Ctrl-D. */
+HUTCH_API int hutch_run_close_stdin(struct hutch_run *run, struct hutch_error *err);
+
+/* The number of a run in its sandbox, as events have it. */
+HUTCH_API uint32_t hutch_run_id(const struct hutch_run *run);
+
 /* Change the size of the command's terminal; does nothing before it has one. */
 HUTCH_API int hutch_run_resize(struct hutch_run *run, uint16_t rows, uint16_t cols,
                                struct hutch_error *err);
 
-/* End the run and its sandbox now; the result's reason is HUTCH_CANCELLED. Keep stepping. */
+/*
+ * End the run now, and with it a sandbox of its own; the result's reason is HUTCH_CANCELLED. Keep
+ * stepping.
+ */
 HUTCH_API int hutch_run_cancel(struct hutch_run *run, struct hutch_error *err);
 
 /* Take the result of a run that has ended. The caller owns *ret; free it with hutch_result_free(). */
@@ -405,6 +426,60 @@ HUTCH_API void hutch_run_free(struct hutch_run *run);
  * by that moment, and is then the system's to reap. Memory is left for the exit to free.
  */
 HUTCH_API void hutch_run_leave(struct hutch_run *run);
+
+/* ---- Sandbox: one that lasts --------------------------------------------------------------- */
+
+struct hutch_sandbox;
+
+/*
+ * Open a sandbox and wait until it is set up; then run as many commands in it as you like, also at the
+ * same time. Files, /tmp and processes that a command leaves behind stay until it is closed. Events of
+ * it and its runs, unless `on_event` is NULL, go to that.
+ *
+ * Limits on memory, processes and disk are the whole sandbox's, those on time and output each run's. The
+ * policy is not needed after the call. On success the caller owns *ret; free it with
+ * hutch_sandbox_close(). Blocks for about as long as three bare processes take.
+ */
+HUTCH_API int hutch_sandbox_open(const struct hutch_policy *policy, hutch_event_fn *on_event,
+                                 void *arg, struct hutch_sandbox **ret, struct hutch_error *err);
+
+/* What a sandbox is. Everything it points to lives as long as the sandbox. */
+struct hutch_sandbox_info {
+    size_t size;                       /* set by the caller: sizeof(struct hutch_sandbox_info) */
+    const char *id;                    /* as in events and results */
+    const char *cwd;                   /* where commands start: the workspace, inside */
+    const struct hutch_fact *enforced; /* ends with a NULL name */
+    const struct hutch_step *setup;    /* ends with a NULL name */
+    double setup_total_ms;
+    size_t run_count; /* runs that have been started and not freed */
+    bool gone;        /* it has ended by itself: nothing can be run in it any more */
+};
+
+HUTCH_API int hutch_sandbox_info(const struct hutch_sandbox *sandbox,
+                                 struct hutch_sandbox_info *ret, struct hutch_error *err);
+
+/* Run one command in it and wait for that. As hutch_run(), but that the sandbox stays. */
+HUTCH_API int hutch_sandbox_exec(struct hutch_sandbox *sandbox, const struct hutch_command *command,
+                                 struct hutch_result **ret, struct hutch_error *err);
+
+/*
+ * Start one command in it. Step the run as any other, on the thread that uses the sandbox; a step of one
+ * run also takes what there is for others, whose hutch_run_fd() then becomes readable. A run is over when
+ * its command has ended and what that had written by then has been read: processes that it left behind
+ * live on, but nobody reads their output any more.
+ *
+ * A time-out, and hutch_run_cancel(), end the command and all of its processes that have not left its
+ * session. Events go to `on_event`, or with NULL to the sandbox's. Free the run before the sandbox.
+ */
+HUTCH_API int hutch_sandbox_start(struct hutch_sandbox *sandbox,
+                                  const struct hutch_command *command, hutch_event_fn *on_event,
+                                  void *arg, struct hutch_run **ret, struct hutch_error *err);
+
+/*
+ * End everything in the sandbox, and wait for that. Runs that have not been freed can only be freed
+ * then. NULL is accepted.
+ */
+HUTCH_API void hutch_sandbox_close(struct hutch_sandbox *sandbox);
 
 #ifdef __cplusplus
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/command.h"
 #include "api/policy.h"
 #include "base/err.h"
 #include "plan/plan.h"
@@ -18,8 +19,8 @@ static int null_argument(struct hutch_error *err, const char *name)
  * The caller's struct may be older (smaller) or newer (larger) than ours: take what both know, and
  * defaults for the rest.
  */
-static int read_command(const struct hutch_command *given, struct hutch_command *ret,
-                        struct hutch_error *err)
+int api_read_command(const struct hutch_command *given, struct hutch_command *ret,
+                     struct hutch_error *err)
 {
     struct hutch_command command = HUTCH_COMMAND_INIT;
     const size_t least = offsetof(struct hutch_command, cwd);
@@ -41,11 +42,11 @@ int hutch_explain(const struct hutch_policy *policy, const struct hutch_command 
 
     if (!policy || !command || !ret)
         return null_argument(err, !policy ? "policy" : !command ? "command" : "ret");
-    int r = read_command(command, &known, err);
+    int r = api_read_command(command, &known, err);
     if (r == 0)
         r = plan_build(&policy->policy, &plan, err);
     if (r == 0)
-        r = plan_command_build(plan, &known, &planned, err);
+        r = plan_command_build(plan, &known, &plan->arena, &planned, err);
     if (r < 0)
         return r;
     return format == HUTCH_JSON ? plan_explain_json(plan, &planned, ret, err)
@@ -57,16 +58,11 @@ int hutch_run_start(const struct hutch_policy *policy, const struct hutch_comman
                     struct hutch_error *err)
 {
     struct hutch_command known;
-    plan_auto struct plan *plan = NULL;
 
     if (!policy || !command || !ret)
         return null_argument(err, !policy ? "policy" : !command ? "command" : "ret");
-    int r = read_command(command, &known, err);
-    if (r == 0)
-        r = plan_build(&policy->policy, &plan, err);
-    if (r < 0)
-        return r;
-    return run_start(&plan, &known, on_event, arg, ret, err);
+    int r = api_read_command(command, &known, err);
+    return r < 0 ? r : run_start(&policy->policy, &known, on_event, arg, ret, err);
 }
 
 int hutch_run_fd(const struct hutch_run *run)
@@ -93,6 +89,23 @@ int hutch_run_resize(struct hutch_run *run, uint16_t rows, uint16_t cols, struct
     return run ? run_resize(run, rows, cols, err) : null_argument(err, "run");
 }
 
+int hutch_run_write(struct hutch_run *run, const void *data, size_t len, struct hutch_error *err)
+{
+    if (!run || (!data && len > 0))
+        return null_argument(err, run ? "data" : "run");
+    return run_write(run, data, len, err);
+}
+
+int hutch_run_close_stdin(struct hutch_run *run, struct hutch_error *err)
+{
+    return run ? run_close_stdin(run, err) : null_argument(err, "run");
+}
+
+uint32_t hutch_run_id(const struct hutch_run *run)
+{
+    return run ? run_id(run) : 0;
+}
+
 int hutch_run_cancel(struct hutch_run *run, struct hutch_error *err)
 {
     return run ? run_cancel(run, err) : null_argument(err, "run");
@@ -115,6 +128,19 @@ void hutch_run_leave(struct hutch_run *run)
     run_leave(run);
 }
 
+int api_finish(struct hutch_run *run, struct hutch_result **ret, struct hutch_error *err)
+{
+    int r;
+
+    do {
+        r = run_step(run, -1, err);
+    } while (r == 0);
+    if (r > 0)
+        r = run_result(run, ret, err);
+    run_free(run);
+    return r;
+}
+
 int hutch_run(const struct hutch_policy *policy, const struct hutch_command *command,
               struct hutch_result **ret, struct hutch_error *err)
 {
@@ -123,15 +149,7 @@ int hutch_run(const struct hutch_policy *policy, const struct hutch_command *com
     if (!ret)
         return null_argument(err, "ret");
     int r = hutch_run_start(policy, command, NULL, NULL, &run, err);
-    if (r < 0)
-        return r;
-    do {
-        r = run_step(run, -1, err);
-    } while (r == 0);
-    if (r > 0)
-        r = run_result(run, ret, err);
-    run_free(run);
-    return r;
+    return r < 0 ? r : api_finish(run, ret, err);
 }
 
 void hutch_result_free(struct hutch_result *result)

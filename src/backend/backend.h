@@ -28,6 +28,14 @@ struct sandbox_exec {
     int stdio[3]; /* given away: closed by exec() in every case; -1 all three with a terminal */
 };
 
+/* Whom a signal is for. */
+enum sandbox_scope {
+    SCOPE_GROUP, /* the process group of a run */
+    SCOPE_TREE,  /* its session, and whatever descends from its command */
+    SCOPE_ALL,   /* every process of the sandbox */
+    SCOPE_COUNT,
+};
+
 enum sandbox_event_type {
     SANDBOX_READY,       /* set up; not sent when a command was already waiting to be started */
     SANDBOX_FAILED,      /* could not be set up: `error`; nothing has run */
@@ -86,9 +94,10 @@ struct sandbox_ops {
     int (*exec)(struct sandbox *sandbox, struct sandbox_exec *exec, struct hutch_error *err);
     /* Returns 1 with an event, 0 when there is none, negative when the sandbox broke its word. */
     int (*next)(struct sandbox *sandbox, struct sandbox_event *ret, struct hutch_error *err);
-    /* To the process group of a run, or with `tree` to every process of the sandbox. */
-    int (*signal)(struct sandbox *sandbox, uint32_t run, int signal, bool tree,
+    int (*signal)(struct sandbox *sandbox, uint32_t run, int signal, enum sandbox_scope scope,
                   struct hutch_error *err);
+    /* Nobody is interested in this run any more, whose command may be gone. */
+    void (*forget)(struct sandbox *sandbox, uint32_t run);
     /*
      * What it uses now, as often as its cost allows; or, `last`, what it has used when no process of
      * it is left.
@@ -112,6 +121,7 @@ struct sandbox {
     int events_fd;
     int exit_fd;
     int proc_fd; /* its own /proc, which lists its processes and no others; -1 before STARTED */
+    int root_fd; /* what is "/" inside; as proc_fd */
 };
 
 struct backend {

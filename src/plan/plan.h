@@ -184,6 +184,7 @@ struct plan {
     const struct filter *user_filter;   /* from a file, on top; NULL: none */
     const struct filter *unix_filter;   /* no unix sockets at all, on top; NULL: not asked for */
     const struct filter *pinned_filter; /* processors cannot be chosen, on top; NULL: they can */
+    bool lasting;                       /* more than one command, which may signal one another */
     char id[17];                        /* of the sandbox */
 };
 
@@ -211,15 +212,17 @@ bool plan_mount_grows(const struct plan_mount *mount);
 /* One command in the sandbox of a plan: what a run adds to it. Its strings are the plan's. */
 struct plan_command {
     const char *const *argv;
-    const char *cwd; /* inside, absolute */
+    const char *cwd;        /* inside, absolute */
+    const char *const *env; /* the plan's and its own, ends with NULL */
+    uint64_t timeout_ms;
     bool tty;
     uint16_t rows;
     uint16_t cols;
 };
 
-/* Check a command, copy it, and fill in what it leaves open. */
-int plan_command_build(struct plan *plan, const struct hutch_command *command,
-                       struct plan_command *ret, struct hutch_error *err);
+/* Check a command, copy it into `arena`, and fill in what it leaves open. */
+int plan_command_build(const struct plan *plan, const struct hutch_command *command,
+                       struct arena *arena, struct plan_command *ret, struct hutch_error *err);
 
 /* The plan for a person, or for a program. The caller owns *ret; free it with free(). */
 int plan_explain_text(const struct plan *plan, const struct plan_command *command, char **ret,

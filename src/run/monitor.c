@@ -79,9 +79,19 @@ static int set_timer(struct monitor *monitor, uint64_t ms)
     return ret_errno(timerfd_settime(monitor->timer, 0, &spec, NULL));
 }
 
-int monitor_start(struct monitor *monitor, struct sandbox *sandbox, uint64_t started_ns)
+uint64_t monitor_since(uint64_t now_us, uint64_t base_us)
+{
+    return now_us == SANDBOX_UNKNOWN ? SANDBOX_UNKNOWN : now_us > base_us ? now_us - base_us : 0;
+}
+
+int monitor_start(struct monitor *monitor, struct sandbox *sandbox, uint64_t started_ns,
+                  const struct sandbox_usage *before)
 {
     monitor->started_ns = started_ns;
+    if (before->user_us != SANDBOX_UNKNOWN) {
+        monitor->base_user_us = before->user_us;
+        monitor->base_system_us = before->system_us;
+    }
     if (monitor->growth)
         growth_set_proc(monitor->growth, sandbox->proc_fd);
     /* Nothing is looked at yet: most commands are over before the timer, and should not wait for us. */
@@ -89,10 +99,15 @@ int monitor_start(struct monitor *monitor, struct sandbox *sandbox, uint64_t sta
     return monitor->timer < 0 ? monitor->timer : set_timer(monitor, FIRST_MS);
 }
 
-static uint64_t cpu_ms(const struct sandbox_usage *usage)
+static uint64_t cpu_ms(const struct monitor *monitor)
 {
-    return usage->user_us == SANDBOX_UNKNOWN ? SANDBOX_UNKNOWN
-                                             : (usage->user_us + usage->system_us) / 1000;
+    const struct sandbox_usage *usage = &monitor->usage;
+
+    if (usage->user_us == SANDBOX_UNKNOWN)
+        return SANDBOX_UNKNOWN;
+    return (monitor_since(usage->user_us, monitor->base_user_us) +
+            monitor_since(usage->system_us, monitor->base_system_us)) /
+           1000;
 }
 
 /* Where one limit stands. */
@@ -114,7 +129,7 @@ static void stand(const struct monitor *monitor, struct standing ret[LIMIT_COUNT
 
     ret[LIMIT_TIMEOUT] = (struct standing){"timeout", wall_ms, limits->timeout_ms};
     ret[LIMIT_OUTPUT] = (struct standing){"output", monitor->output_bytes, limits->output_bytes};
-    ret[LIMIT_CPU_TIME] = (struct standing){"cpu_time", cpu_ms(usage), limits->cpu_time_ms,
+    ret[LIMIT_CPU_TIME] = (struct standing){"cpu_time", cpu_ms(monitor), limits->cpu_time_ms,
                                             HUTCH_CPU_TIME, true};
     ret[LIMIT_MEMORY] = (struct standing){"memory", usage->memory_bytes, limits->memory_bytes,
                                           HUTCH_MEMORY, limits->memory_means == MEANS_SAMPLED};

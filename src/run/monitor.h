@@ -35,6 +35,8 @@ struct monitor {
     bool nested_known;
     struct sandbox_usage usage;
     uint64_t seen_processes;
+    uint64_t base_user_us; /* what the sandbox had used before; not this run's */
+    uint64_t base_system_us;
     uint64_t started_ns;
     uint64_t grown_bytes;  /* on the host */
     uint64_t output_bytes; /* told by the supervisor */
@@ -57,7 +59,11 @@ int monitor_init(struct monitor *monitor, const struct plan *plan);
 void monitor_saw(struct monitor *monitor, uint64_t processes);
 
 /* The command runs. -errno when there is no timer. */
-int monitor_start(struct monitor *monitor, struct sandbox *sandbox, uint64_t started_ns);
+int monitor_start(struct monitor *monitor, struct sandbox *sandbox, uint64_t started_ns,
+                  const struct sandbox_usage *before);
+
+/* A time without what was there before; SANDBOX_UNKNOWN stays. */
+uint64_t monitor_since(uint64_t now_us, uint64_t base_us);
 
 /*
  * Measure, and set the timer for the next time. Returns how many of `ret` were filled: warnings, at

@@ -92,6 +92,13 @@ void relay_stop(struct relay *relay)
     relay->buffer = NULL;
 }
 
+bool relay_is_idle(const struct relay *relay)
+{
+    struct pollfd poll_fd = {.fd = relay->src, .events = POLLIN};
+
+    return relay->start == relay->end && poll(&poll_fd, 1, 0) == 0;
+}
+
 static bool has_room(int fd)
 {
     struct pollfd poll_fd = {.fd = fd, .events = POLLOUT};

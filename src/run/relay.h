@@ -68,5 +68,8 @@ static inline bool relay_is_over(const struct relay *relay)
     return relay->src < 0;
 }
 
+/* Nothing is on its way, and nothing is there to be read now. */
+bool relay_is_idle(const struct relay *relay);
+
 /* Stop and close. */
 void relay_stop(struct relay *relay);

@@ -60,8 +60,10 @@ static void fill_usage(const struct hutch_run *run, struct hutch_result *result)
     const struct rusage *told = &run->exit.usage;
     uint64_t largest = (uint64_t)told->ru_maxrss * 1024;
 
-    result->user_ms = larger_ms(usage->user_us, told->ru_utime);
-    result->system_ms = larger_ms(usage->system_us, told->ru_stime);
+    result->user_ms = larger_ms(monitor_since(usage->user_us, run->monitor.base_user_us),
+                                told->ru_utime);
+    result->system_ms = larger_ms(monitor_since(usage->system_us, run->monitor.base_system_us),
+                                  told->ru_stime);
     result->peak_memory_bytes = usage->peak_memory_bytes == SANDBOX_UNKNOWN ||
                                         usage->peak_memory_bytes < largest
                                     ? largest
@@ -92,7 +94,7 @@ static int fill_limits(const struct hutch_run *run, struct hutch_result *result)
                                              sizeof *limits * (PLAN_LIMIT_ROWS + 1));
     size_t count = 0;
 
-    plan_limit_rows(run->plan, rows);
+    plan_limit_rows(run->box->plan, rows);
     for (size_t i = 0; limits && i < PLAN_LIMIT_ROWS; i++)
         if (rows[i].means != MEANS_NONE)
             limits[count++] = (struct hutch_limit){rows[i].name, rows[i].max, rows[i].host};
@@ -122,17 +124,17 @@ int run_report(struct hutch_run *run, struct hutch_result **ret, struct hutch_er
     if (!result)
         return err_oom(err);
 
-    struct hutch_step *steps = arena_alloc(result_arena(result), sizeof run->setup);
-    result->sandbox = arena_strdup(result_arena(result), run->plan->id);
+    struct hutch_step *steps = arena_alloc(result_arena(result), sizeof run->box->setup);
+    result->sandbox = arena_strdup(result_arena(result), run->box->plan->id);
     if (fill_output(run, result) < 0 || !steps || !result->sandbox) {
         result_free(result);
         return err_oom(err);
     }
-    memcpy(steps, run->setup, sizeof run->setup);
+    memcpy(steps, run->box->setup, sizeof run->box->setup);
     result->setup = steps;
-    result->setup_total_ms = run->setup_total_ms;
-    result->run = RUN_ID;
-    result->enforced = run->backend->enforced(run->plan, result_arena(result));
+    result->setup_total_ms = run->box->setup_total_ms;
+    result->run = run->id;
+    result->enforced = run->box->backend->enforced(run->box->plan, result_arena(result));
     if (fill_violations(run, result) < 0 || fill_limits(run, result) < 0 || !result->enforced) {
         result_free(result);
         return err_oom(err);

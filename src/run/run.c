@@ -2,24 +2,29 @@
 /*
  * Theory of operation
  *
- *              STARTED              EXITED, or init gone          all streams at their end
+ *              STARTED              EXITED, or init gone             streams at their end
  *   SETTING_UP ───────► RUNNING ─────────────────────► DRAINING ─────────────────────────► OVER
  *        │                 │ deadline: SIGTERM to the tree, GRACE_MS later SIGKILL
  *        └─ FAILED: step returns the error, nothing has run
  *
- * A one-shot sandbox ends with its command: before it says EXITED, init kills and reaps what the
- * command left behind, and then every pipe has an end. So DRAINING terminates, and when a run is
+ * A sandbox of a run's own ends with its command: before it says EXITED, init kills and reaps what the
+ * command left behind, and then every pipe has an end. So DRAINING terminates, and when such a run is
  * OVER no process of it exists. Init itself ends meanwhile, its namespaces with it; run_free() waits
  * for that.
+ *
+ * In a sandbox that lasts, what a command left behind lives on and may hold its pipes open. There
+ * DRAINING ends when nothing more is in them.
  */
 #include "run/run.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -34,6 +39,7 @@
 
 #define GRACE_MS 2000
 #define LAST_MS 1000
+#define END_OF_TRANSMISSION 4
 
 /* What an epoll event is about. */
 enum run_tag {
@@ -44,6 +50,8 @@ enum run_tag {
     TAG_STDIN,
     TAG_STDOUT,
     TAG_STDERR,
+    TAG_WAKE,
+    TAG_ROOM, /* for input that the caller writes */
 };
 
 /* ---- Events ---- */
@@ -54,17 +62,15 @@ static void emit(struct hutch_run *run, struct hutch_event event)
         return;
     event.size = sizeof event;
     event.time_ms = sys_clock_ns(CLOCK_REALTIME) / 1000000U;
-    event.sandbox = run->plan->id;
+    event.sandbox = run->box->plan->id;
+    event.run = run->id;
     run->on_event(run->arg, &event);
 }
 
 static void emit_output(struct hutch_run *run, int stream, const char *data, size_t len)
 {
-    emit(run, (struct hutch_event){.type = HUTCH_EVENT_RUN_OUTPUT,
-                                   .run = RUN_ID,
-                                   .stream = stream,
-                                   .data = data,
-                                   .data_len = len});
+    emit(run, (struct hutch_event){
+                  .type = HUTCH_EVENT_RUN_OUTPUT, .stream = stream, .data = data, .data_len = len});
 }
 
 static void on_stdout(void *arg, const char *data, size_t len)
@@ -125,11 +131,15 @@ static int start_input(struct hutch_run *run, int *dst, bool terminal)
 {
     struct relay_ends ends = {.src = &run->caller[0], .dst = dst, .terminal_in = terminal};
 
-    if (run->caller[0] < 0) {
+    if (run->caller[0] < 0 && !run->stdin_open) {
         fd_close(dst);
         return 0;
     }
     int r = nonblocking(*dst);
+    if (r == 0 && run->stdin_open) {
+        run->stdin_fd = fd_take(dst);
+        return 0;
+    }
     return r < 0 ? r : relay_start(&run->input, run->epoll, TAG_STDIN, &ends);
 }
 
@@ -182,34 +192,42 @@ static int take_caller_fds(struct hutch_run *run, const struct hutch_command *co
 
 static int open_loop(struct hutch_run *run)
 {
+    const struct sandbox *sandbox = run->box->sandbox;
+
     run->epoll = ret_errno(epoll_create1(EPOLL_CLOEXEC));
     if (run->epoll < 0)
         return run->epoll;
-    int r = watch(run, run->sandbox->events_fd, TAG_EVENTS);
+    int r = watch(run, sandbox->events_fd, TAG_EVENTS);
     if (r == 0)
-        r = watch(run, run->sandbox->exit_fd, TAG_EXIT);
+        r = watch(run, sandbox->exit_fd, TAG_EXIT);
+    if (r == 0 && !run->owner) {
+        r = run->wake = ret_errno(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+        if (r >= 0)
+            r = watch(run, run->wake, TAG_WAKE);
+    }
     if (r < 0)
         return r;
     run->timer = ret_errno(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
     if (run->timer < 0)
         return run->timer;
-    if (run->plan->limits.timeout_ms != NUM_NO_LIMIT)
-        r = set_timer(run, run->plan->limits.timeout_ms);
+    if (run->command.timeout_ms != NUM_NO_LIMIT)
+        r = set_timer(run, run->command.timeout_ms);
     return r < 0 ? r : watch(run, run->timer, TAG_TIMER);
 }
 
 static int start_command(struct hutch_run *run, struct hutch_error *err)
 {
+    struct sandbox *sandbox = run->box->sandbox;
     struct sandbox_exec exec = {
-        .run = RUN_ID,
+        .run = run->id,
         .command = &run->command,
-        .last = true,
+        .last = run->owner,
         .stdio = {-1, -1, -1},
     };
     int r = run->command.tty ? 0 : start_pipes(run, exec.stdio);
 
     if (r == 0)
-        return run->sandbox->ops->exec(run->sandbox, &exec, err);
+        return sandbox->ops->exec(sandbox, &exec, err);
     for (int i = 0; i < 3; i++)
         fd_close(&exec.stdio[i]);
     return err_sys(err, r, "run", "cannot connect the command's streams");
@@ -218,17 +236,11 @@ static int start_command(struct hutch_run *run, struct hutch_error *err)
 static int start(struct hutch_run *run, const struct hutch_command *command,
                  struct hutch_error *err)
 {
-    int r = plan_command_build(run->plan, command, &run->command, err);
-    if (r < 0)
-        return r;
+    const struct plan *plan = run->box->plan;
 
-    /* The sandbox first: it sets itself up while this side does the rest. */
-    r = backend_choose(run->plan, &run->backend, err);
-    if (r == 0)
-        r = run->backend->start(run->plan, &run->sandbox, err);
-    if (r < 0)
-        return r;
-    r = monitor_init(&run->monitor, run->plan);
+    for (int i = 0; i < 2; i++)
+        capture_init(&run->capture[i], plan->limits.output_bytes);
+    int r = monitor_init(&run->monitor, plan);
     if (r == 0)
         r = take_caller_fds(run, command);
     if (r == 0)
@@ -238,21 +250,20 @@ static int start(struct hutch_run *run, const struct hutch_command *command,
     return start_command(run, err);
 }
 
-int run_start(struct plan **plan, const struct hutch_command *command, hutch_event_fn *on_event,
-              void *arg, struct hutch_run **ret, struct hutch_error *err)
+static struct hutch_run *run_new(hutch_event_fn *on_event, void *arg,
+                                 const struct hutch_command *command)
 {
     struct hutch_run *run = calloc(1, sizeof *run);
 
-    if (!run) {
-        plan_free(*plan);
-        *plan = NULL;
-        return err_oom(err);
-    }
+    if (!run)
+        return NULL;
     *run = (struct hutch_run){
-        .plan = *plan,
         .epoll = -1,
+        .wake = -1,
         .timer = -1,
         .terminal = -1,
+        .stdin_open = command->stdin_open,
+        .stdin_fd = -1,
         .monitor = {.timer = -1},
         .caller = {-1, -1, -1},
         .input = RELAY_INIT,
@@ -260,11 +271,76 @@ int run_start(struct plan **plan, const struct hutch_command *command, hutch_eve
         .on_event = on_event,
         .arg = arg,
     };
-    *plan = NULL;
-    capture_init(&run->capture[0], run->plan->limits.output_bytes);
-    capture_init(&run->capture[1], run->plan->limits.output_bytes);
+    arena_init(&run->arena);
+    return run;
+}
 
-    int r = start(run, command, err);
+static void join_box(struct hutch_run *run, struct hutch_sandbox *box)
+{
+    run->box = box;
+    run->id = ++box->last_run;
+    run->next = box->runs;
+    box->runs = run;
+    box->run_count++;
+}
+
+static void leave_box(struct hutch_run *run)
+{
+    struct hutch_run **at = &run->box->runs;
+
+    while (*at != run)
+        at = &(*at)->next;
+    *at = run->next;
+    run->box->run_count--;
+    run->box = NULL;
+}
+
+/* The sandbox comes first: it sets itself up while this side does the rest. */
+int run_start(const struct policy *policy, const struct hutch_command *command,
+              hutch_event_fn *on_event, void *arg, struct hutch_run **ret, struct hutch_error *err)
+{
+    struct hutch_sandbox *box = NULL;
+    struct hutch_run *run = run_new(on_event, arg, command);
+
+    if (!run)
+        return err_oom(err);
+    int r = box_start(policy, false, on_event, arg, &box, err);
+    if (r < 0) {
+        run_free(run);
+        return r;
+    }
+    run->owner = true;
+    join_box(run, box);
+    r = plan_command_build(box->plan, command, &run->arena, &run->command, err);
+    if (r == 0)
+        r = start(run, command, err);
+    if (r < 0) {
+        run_free(run);
+        return r;
+    }
+    *ret = run;
+    return 0;
+}
+
+int run_start_in(struct hutch_sandbox *box, const struct hutch_command *command,
+                 hutch_event_fn *on_event, void *arg, struct hutch_run **ret,
+                 struct hutch_error *err)
+{
+    if (box->error.code) {
+        if (err)
+            *err = box->error;
+        return box->error.code;
+    }
+    if (box->gone)
+        return err_set(err, HUTCH_ESTATE, "sandbox", "the sandbox has ended");
+    struct hutch_run *run = on_event ? run_new(on_event, arg, command)
+                                     : run_new(box->on_event, box->arg, command);
+    if (!run)
+        return err_oom(err);
+    join_box(run, box);
+    int r = plan_command_build(box->plan, command, &run->arena, &run->command, err);
+    if (r == 0)
+        r = start(run, command, err);
     if (r < 0) {
         run_free(run);
         return r;
@@ -281,19 +357,31 @@ static void end_with(struct hutch_run *run, enum hutch_reason reason)
         run->ending = reason;
 }
 
+static int signal_run(struct hutch_run *run, int signal, enum sandbox_scope scope)
+{
+    struct sandbox *sandbox = run->box->sandbox;
+
+    return sandbox->ops->signal(sandbox, run->id, signal, scope, NULL);
+}
+
+/* All that is this run's to end. */
+static enum sandbox_scope own_scope(const struct hutch_run *run)
+{
+    return run->owner ? SCOPE_ALL : SCOPE_TREE;
+}
+
 /*
  * Kill everything but init, which still has things to put right and the usage to report; when it does
- * not within LAST_MS, or when nothing runs yet, init too.
+ * not within LAST_MS, or when nothing runs yet in a sandbox of the run's own, init too.
  */
-static void kill_all(struct hutch_run *run)
+static void kill_all(struct hutch_run *run, enum sandbox_scope scope)
 {
-    bool asked = run->state == RUN_RUNNING && !run->last_chance &&
-                 run->sandbox->ops->signal(run->sandbox, RUN_ID, SIGKILL, true, NULL) == 0 &&
-                 set_timer(run, LAST_MS) == 0;
+    bool asked = (run->state == RUN_RUNNING || !run->owner) && !run->last_chance &&
+                 signal_run(run, SIGKILL, scope) == 0 && set_timer(run, LAST_MS) == 0;
 
     run->last_chance = true;
     if (!asked)
-        run->sandbox->ops->kill(run->sandbox);
+        run->box->sandbox->ops->kill(run->box->sandbox);
 }
 
 /* First a request to everything in the sandbox, then, after the grace, no more requests. */
@@ -301,20 +389,19 @@ static void on_deadline(struct hutch_run *run)
 {
     uint64_t expirations;
 
-    if (read(run->timer, &expirations, sizeof expirations) < 0 || run->exited || run->gone)
+    if (read(run->timer, &expirations, sizeof expirations) < 0 || run->exited || run->box->gone)
         return;
     if (run->in_grace || run->last_chance) {
-        kill_all(run);
+        kill_all(run, own_scope(run));
         return;
     }
     end_with(run, HUTCH_TIMEOUT);
     run->in_grace = true;
-    emit(run, (struct hutch_event){.type = HUTCH_EVENT_RUN_TIMEOUT, .run = RUN_ID});
+    emit(run, (struct hutch_event){.type = HUTCH_EVENT_RUN_TIMEOUT});
     /* Not started yet, not reachable, or no timer for the grace: then there is none. */
-    if (run->state != RUN_RUNNING ||
-        run->sandbox->ops->signal(run->sandbox, RUN_ID, SIGTERM, true, NULL) < 0 ||
+    if (run->state != RUN_RUNNING || signal_run(run, SIGTERM, own_scope(run)) < 0 ||
         set_timer(run, GRACE_MS) < 0)
-        kill_all(run);
+        kill_all(run, own_scope(run));
 }
 
 /* ---- Limits ---- */
@@ -324,7 +411,6 @@ static void emit_finding(struct hutch_run *run, const struct monitor_finding *fi
     emit(run,
          (struct hutch_event){.type = finding->reason == HUTCH_EXITED ? HUTCH_EVENT_LIMIT_WARNING
                                                                       : HUTCH_EVENT_LIMIT_EXCEEDED,
-                              .run = RUN_ID,
                               .limit = finding->limit,
                               .current = finding->current,
                               .max = finding->max});
@@ -335,7 +421,7 @@ static void warn_of_absurd(struct hutch_run *run)
 {
     struct plan_limit_row rows[PLAN_LIMIT_ROWS];
 
-    plan_limit_rows(run->plan, rows);
+    plan_limit_rows(run->box->plan, rows);
     for (size_t i = 0; i < PLAN_LIMIT_ROWS; i++)
         if (rows[i].max != NUM_NO_LIMIT && rows[i].max > rows[i].host)
             emit_finding(run, &(struct monitor_finding){.limit = rows[i].name,
@@ -347,22 +433,24 @@ static int on_monitor(struct hutch_run *run, struct hutch_error *err)
 {
     struct monitor_finding findings[LIMIT_COUNT + 1];
 
-    if (run->exited || run->gone)
+    if (run->exited || run->box->gone)
         return 0;
     run->monitor.output_bytes = 0;
     for (int i = 0; i < 2; i++) /* what is passed on is not limited */
         if (run->output[i].capture && run->output[i].bytes > run->monitor.output_bytes)
             run->monitor.output_bytes = run->output[i].bytes;
-    int count = monitor_step(&run->monitor, run->sandbox, findings);
+    int count = monitor_step(&run->monitor, run->box->sandbox, findings);
     if (count < 0)
         return err_sys(err, count, "limits", "cannot measure what the sandbox uses");
+    run->box->usage = run->monitor.usage;
     for (int i = 0; i < count; i++) {
         bool first = run->ending == HUTCH_EXITED;
         if (findings[i].reason == HUTCH_EXITED || first)
             emit_finding(run, &findings[i]);
         if (findings[i].reason != HUTCH_EXITED && first) {
             end_with(run, findings[i].reason);
-            kill_all(run);
+            /* Time is each run's own; what else there is, is all of the sandbox's. */
+            kill_all(run, findings[i].reason == HUTCH_CPU_TIME ? own_scope(run) : SCOPE_ALL);
         }
     }
     return 0;
@@ -376,7 +464,8 @@ static void judge_end(struct hutch_run *run)
     if (run->monitored)
         return;
     run->monitored = true;
-    enum hutch_reason reason = monitor_end(&run->monitor, run->sandbox, &run->exit, &finding);
+    enum hutch_reason reason = monitor_end(&run->monitor, run->box->sandbox, &run->exit, &finding);
+    run->box->usage = run->monitor.usage;
     if (reason == HUTCH_EXITED || run->ending != HUTCH_EXITED)
         return;
     run->ending = reason;
@@ -393,36 +482,23 @@ static void on_exited(struct hutch_run *run, const struct sys_exit *ended, uint6
     judge_end(run);
 }
 
-static void on_ready(struct hutch_run *run, const struct sandbox_event *event)
-{
-    if (run->ready)
-        return;
-    run->ready = true;
-    memcpy(run->setup, event->setup, sizeof run->setup);
-    for (const struct hutch_step *step = run->setup; step->name; step++)
-        run->setup_total_ms += step->ms;
-    emit(run, (struct hutch_event){.type = HUTCH_EVENT_SANDBOX_STARTED});
-}
-
 static void on_started(struct hutch_run *run, struct sandbox_event *event)
 {
-    on_ready(run, event);
     run->state = RUN_RUNNING;
     run->started_ns = event->at_ns;
-    emit(run, (struct hutch_event){
-                  .type = HUTCH_EVENT_RUN_STARTED, .run = RUN_ID, .argv = run->command.argv});
+    emit(run, (struct hutch_event){.type = HUTCH_EVENT_RUN_STARTED, .argv = run->command.argv});
     warn_of_absurd(run);
     if ((event->terminal >= 0 && start_terminal(run, &event->terminal) < 0) ||
-        monitor_start(&run->monitor, run->sandbox, run->started_ns) < 0 ||
+        monitor_start(&run->monitor, run->box->sandbox, run->started_ns, &run->box->usage) < 0 ||
         watch(run, run->monitor.timer, TAG_MONITOR) < 0)
         run_cancel(run, NULL);
     fd_close(&event->terminal);
 }
 
-/* Kept in the plan's arena, up to a bound; the rest is counted. */
+/* Kept up to a bound; the rest is counted. */
 static void on_violation(struct hutch_run *run, const struct sandbox_violation *seen)
 {
-    struct arena *arena = &run->plan->arena;
+    struct arena *arena = &run->arena;
     struct hutch_violation violation = {
         .kind = seen->kind,
         .name = seen->name,
@@ -441,57 +517,45 @@ static void on_violation(struct hutch_run *run, const struct sandbox_violation *
         return;
     run->violations = list;
     list[run->violation_count++] = violation;
-    emit(run, (struct hutch_event){
-                  .type = HUTCH_EVENT_VIOLATION, .run = RUN_ID, .violation = &violation});
+    emit(run, (struct hutch_event){.type = HUTCH_EVENT_VIOLATION, .violation = &violation});
 }
 
-/* All that the sandbox has to say. */
-static int on_events(struct hutch_run *run, struct hutch_error *err)
+void run_on_event(struct hutch_run *run, struct sandbox_event *event)
 {
-    struct sandbox_event event;
-    int r;
-
-    while ((r = run->sandbox->ops->next(run->sandbox, &event, err)) > 0) {
-        switch (event.type) {
-        case SANDBOX_READY: on_ready(run, &event); break;
-        case SANDBOX_FAILED:
-            run->error = event.error;
-            run->state = RUN_FAILED;
-            break;
-        case SANDBOX_STARTED: on_started(run, &event); break;
-        case SANDBOX_EXEC_FAILED:
-            on_ready(run, &event);
-            run->error = event.error;
-            run->exec_errno = event.exec_errno;
-            run->state = run->exec_errno ? RUN_DRAINING : RUN_FAILED;
-            break;
-        case SANDBOX_VIOLATION: on_violation(run, &event.violation); break;
-        case SANDBOX_EXITED:
-            run->violation_total += event.unreported;
-            monitor_saw(&run->monitor, event.left + 1);
-            on_exited(run, &event.exit, event.at_ns);
-            break;
-        }
+    switch (event->type) {
+    case SANDBOX_READY:
+    case SANDBOX_FAILED: break; /* the sandbox's own */
+    case SANDBOX_STARTED: on_started(run, event); break;
+    case SANDBOX_EXEC_FAILED:
+        run->error = event->error;
+        run->exec_errno = event->exec_errno;
+        run->state = run->exec_errno ? RUN_DRAINING : RUN_FAILED;
+        break;
+    case SANDBOX_VIOLATION: on_violation(run, &event->violation); break;
+    case SANDBOX_EXITED:
+        run->violation_total += event->unreported;
+        monitor_saw(&run->monitor, event->left + 1);
+        on_exited(run, &event->exit, event->at_ns);
+        break;
     }
-    return r;
 }
 
-/* Init has ended, and with it everything in the sandbox. */
+void run_wake(const struct hutch_run *run)
+{
+    uint64_t one = 1;
+
+    /* It can only fail because it is readable already. */
+    if (run->wake >= 0 && write(run->wake, &one, sizeof one) < 0)
+        errno = 0;
+}
+
+/* Init is gone, and with it everything: the run is over, whether that was said or not. */
 static int on_gone(struct hutch_run *run, struct hutch_error *err)
 {
-    struct sys_exit ended;
-    int r = on_events(run, err); /* its last words may still be in the socket */
+    const struct sys_exit *ended = &run->box->exit;
 
-    if (r < 0)
-        return r;
-    r = run->sandbox->ops->wait(run->sandbox, &ended);
-    if (r == -EAGAIN)
-        return 0;
-    if (r < 0)
-        return err_sys(err, r, "run", "cannot wait for the sandbox");
-    epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->sandbox->exit_fd, NULL);
-    epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->sandbox->events_fd, NULL);
-    run->gone = true;
+    epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->box->sandbox->exit_fd, NULL);
+    epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->box->sandbox->events_fd, NULL);
     if (run->exited || run->exec_errno || run->state == RUN_FAILED)
         return 0;
     if (run->ending == HUTCH_EXITED && run->state == RUN_RUNNING)
@@ -500,10 +564,10 @@ static int on_gone(struct hutch_run *run, struct hutch_error *err)
         return err_set(err, HUTCH_EINTERNAL, "sandbox",
                        "the sandbox's first process ended unexpectedly (%s %d): the host may be "
                        "out of memory",
-                       ended.signal ? "signal" : "status",
-                       ended.signal ? ended.signal : ended.code);
+                       ended->signal ? "signal" : "status",
+                       ended->signal ? ended->signal : ended->code);
     /* We killed it: its usage includes its children's. */
-    on_exited(run, &ended, sys_clock_ns(CLOCK_MONOTONIC));
+    on_exited(run, ended, sys_clock_ns(CLOCK_MONOTONIC));
     return 0;
 }
 
@@ -516,10 +580,27 @@ static int finish(struct hutch_run *run, struct hutch_error *err)
     if (r < 0)
         return r;
     run->state = RUN_OVER;
-    emit(run, (struct hutch_event){
-                  .type = HUTCH_EVENT_RUN_EXITED, .run = RUN_ID, .result = run->result});
-    emit(run, (struct hutch_event){.type = HUTCH_EVENT_SANDBOX_STOPPED});
+    emit(run, (struct hutch_event){.type = HUTCH_EVENT_RUN_EXITED, .result = run->result});
+    if (run->owner)
+        box_emit(run->box, (struct hutch_event){.type = HUTCH_EVENT_SANDBOX_STOPPED});
     return 1;
+}
+
+static void on_wake(const struct hutch_run *run)
+{
+    uint64_t count;
+
+    if (read(run->wake, &count, sizeof count) < 0)
+        errno = 0;
+}
+
+/*
+ * Whether all output has been passed on: at its end, or as far as there is any when what holds it open
+ * is not this run's any more.
+ */
+static bool is_drained(const struct hutch_run *run, const struct relay *output)
+{
+    return relay_is_over(output) || (!run->owner && relay_is_idle(output));
 }
 
 static int dispatch(struct hutch_run *run, enum run_tag tag, struct hutch_error *err)
@@ -527,8 +608,10 @@ static int dispatch(struct hutch_run *run, enum run_tag tag, struct hutch_error 
     int r = 0;
 
     switch (tag) {
-    case TAG_EVENTS: return on_events(run, err);
-    case TAG_EXIT: return on_gone(run, err);
+    case TAG_EVENTS: return box_pump(run->box, run, err);
+    case TAG_EXIT: return box_reap(run->box, run, err);
+    case TAG_WAKE: on_wake(run); return 0;
+    case TAG_ROOM: return 0; /* the caller is told by coming here */
     case TAG_TIMER: on_deadline(run); return 0;
     case TAG_MONITOR: return on_monitor(run, err);
     case TAG_STDIN: r = relay_step(&run->input); break;
@@ -536,7 +619,7 @@ static int dispatch(struct hutch_run *run, enum run_tag tag, struct hutch_error 
     case TAG_STDERR:
         /* A command may be quicker than the word that it has started; that word comes first. */
         if (run->on_event && run->state == RUN_SETTING_UP) {
-            r = on_events(run, err);
+            r = box_pump(run->box, run, err);
             if (r < 0 || run->state == RUN_SETTING_UP)
                 return r;
         }
@@ -544,6 +627,28 @@ static int dispatch(struct hutch_run *run, enum run_tag tag, struct hutch_error 
         break;
     }
     return r < 0 ? err_sys(err, r, "run", "cannot relay the command's streams") : 0;
+}
+
+/* What follows from all that was seen. */
+static int conclude(struct hutch_run *run, struct hutch_error *err)
+{
+    const struct hutch_error *error = run->state == RUN_FAILED ? &run->error : &run->box->error;
+
+    if (run->box->gone && !run->told) {
+        run->told = true;
+        int r = on_gone(run, err);
+        if (r < 0)
+            return r;
+    }
+    if (error->code && !run->exited && !run->exec_errno) {
+        if (err)
+            *err = *error;
+        return error->code;
+    }
+    if ((run->exited || run->exec_errno || run->box->gone) && is_drained(run, &run->output[0]) &&
+        is_drained(run, &run->output[1]))
+        return finish(run, err);
+    return 0;
 }
 
 static int step(struct hutch_run *run, int timeout_ms, struct hutch_error *err)
@@ -559,49 +664,68 @@ static int step(struct hutch_run *run, int timeout_ms, struct hutch_error *err)
             return r;
         /* Init's socket ends before init does. All of it was read; it would only keep us busy. */
         if (events[i].data.u32 == TAG_EVENTS && (events[i].events & EPOLLHUP))
-            epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->sandbox->events_fd, NULL);
+            epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->box->sandbox->events_fd, NULL);
     }
-    if (run->state == RUN_FAILED) {
-        if (err)
-            *err = run->error;
-        return run->error.code;
-    }
-    if ((run->exited || run->exec_errno || run->gone) && relay_is_over(&run->output[0]) &&
-        relay_is_over(&run->output[1]))
-        return finish(run, err);
-    return 0;
+    return conclude(run, err);
+}
+
+/*
+ * A receiver of output that goes away must not kill the program we live in. Its handlers are not ours to
+ * change, but this thread's mask is, for as long as we hold it.
+ */
+struct quiet {
+    sigset_t pipe_set;
+    sigset_t old;
+};
+
+static void begin_quiet(struct quiet *quiet)
+{
+    sigemptyset(&quiet->pipe_set);
+    sigaddset(&quiet->pipe_set, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &quiet->pipe_set, &quiet->old);
+}
+
+static void end_quiet(const struct quiet *quiet)
+{
+    const struct timespec no_time = {0};
+
+    if (sigismember(&quiet->old, SIGPIPE))
+        return;
+    while (sigtimedwait(&quiet->pipe_set, NULL, &no_time) < 0 && errno == EINTR)
+        ;
+    pthread_sigmask(SIG_SETMASK, &quiet->old, NULL);
+}
+
+static int no_box(struct hutch_error *err)
+{
+    return err_set(err, HUTCH_ESTATE, "run", "its sandbox was closed");
 }
 
 int run_step(struct hutch_run *run, int timeout_ms, struct hutch_error *err)
 {
-    sigset_t pipe_set;
-    sigset_t old;
-    const struct timespec no_time = {0};
+    struct quiet quiet;
 
     if (run->state == RUN_OVER)
         return 1;
     if (run->state == RUN_FAILED)
         return err_set(err, HUTCH_ESTATE, "run", "the run has failed already");
+    if (!run->box)
+        return no_box(err);
 
-    /*
-     * A receiver of output that goes away must not kill the program we live in. Its handlers are
-     * not ours to change, but this thread's mask is, for as long as we hold it.
-     */
-    sigemptyset(&pipe_set);
-    sigaddset(&pipe_set, SIGPIPE);
-    pthread_sigmask(SIG_BLOCK, &pipe_set, &old);
+    begin_quiet(&quiet);
     int r = step(run, timeout_ms, err);
-    if (!sigismember(&old, SIGPIPE)) {
-        while (sigtimedwait(&pipe_set, NULL, &no_time) < 0 && errno == EINTR)
-            ;
-        pthread_sigmask(SIG_SETMASK, &old, NULL);
-    }
+    end_quiet(&quiet);
     if (r < 0)
         run->state = RUN_FAILED;
     return r;
 }
 
 /* ---- Requests ---- */
+
+uint32_t run_id(const struct hutch_run *run)
+{
+    return run->id;
+}
 
 int run_fd(const struct hutch_run *run)
 {
@@ -612,7 +736,9 @@ int run_signal(struct hutch_run *run, int signal, struct hutch_error *err)
 {
     if (run->state != RUN_RUNNING && run->state != RUN_SETTING_UP)
         return 0;
-    return run->sandbox->ops->signal(run->sandbox, RUN_ID, signal, false, err);
+    if (!run->box)
+        return no_box(err);
+    return run->box->sandbox->ops->signal(run->box->sandbox, run->id, signal, SCOPE_GROUP, err);
 }
 
 int run_resize(struct hutch_run *run, uint16_t rows, uint16_t cols, struct hutch_error *err)
@@ -624,10 +750,55 @@ int run_resize(struct hutch_run *run, uint16_t rows, uint16_t cols, struct hutch
 
 int run_cancel(struct hutch_run *run, struct hutch_error *err)
 {
-    (void)err;
+    if (!run->box)
+        return no_box(err);
     end_with(run, HUTCH_CANCELLED);
-    if (!run->gone)
-        kill_all(run);
+    if (!run->box->gone)
+        kill_all(run, own_scope(run));
+    return 0;
+}
+
+/* ---- Input that the caller writes ---- */
+
+static int no_reader(struct hutch_error *err)
+{
+    return err_set(err, HUTCH_ESTATE, "stdin", "nobody reads it: the command has no input, or %s",
+                   "does not want any more");
+}
+
+int run_write(struct hutch_run *run, const void *data, size_t len, struct hutch_error *err)
+{
+    struct epoll_event room = {.events = EPOLLOUT | EPOLLONESHOT, .data.u32 = TAG_ROOM};
+    struct quiet quiet;
+
+    if (run->stdin_open && run->stdin_fd < 0 && run->state == RUN_SETTING_UP)
+        return 0; /* a terminal is made inside, and not here yet */
+    if (run->stdin_fd < 0)
+        return no_reader(err);
+    begin_quiet(&quiet);
+    ssize_t done = write(run->stdin_fd, data, len < INT_MAX ? len : INT_MAX);
+    int error = done < 0 ? errno : 0;
+    end_quiet(&quiet);
+    if (error && error != EAGAIN && error != EINTR) {
+        fd_close(&run->stdin_fd);
+        return no_reader(err);
+    }
+    if ((size_t)(done < 0 ? 0 : done) < len &&
+        epoll_ctl(run->epoll, EPOLL_CTL_MOD, run->stdin_fd, &room) < 0 &&
+        epoll_ctl(run->epoll, EPOLL_CTL_ADD, run->stdin_fd, &room) < 0)
+        return err_sys(err, -errno, "stdin", "cannot wait for room");
+    return done < 0 ? 0 : (int)done;
+}
+
+int run_close_stdin(struct hutch_run *run, struct hutch_error *err)
+{
+    const char eot = END_OF_TRANSMISSION;
+
+    if (!run->stdin_open || (run->stdin_fd < 0 && run->state == RUN_SETTING_UP))
+        return err_set(err, HUTCH_ESTATE, "stdin", "there is none to close yet");
+    if (run->terminal >= 0 && run->stdin_fd >= 0 && write(run->stdin_fd, &eot, 1) < 0)
+        errno = 0; /* a terminal that takes no more has nobody reading from it either */
+    fd_close(&run->stdin_fd);
     return 0;
 }
 
@@ -642,12 +813,25 @@ int run_result(struct hutch_run *run, struct hutch_result **ret, struct hutch_er
 
 void run_leave(struct hutch_run *run)
 {
-    if (!run || run->state != RUN_OVER || !run->sandbox->ops->leave(run->sandbox))
+    if (!run || !run->owner || !run->box || run->state != RUN_OVER ||
+        !run->box->sandbox->ops->leave(run->box->sandbox))
         run_free(run);
+}
+
+/* A run in a sandbox that lasts, and that nobody will hear of any more. */
+static void abandon(struct hutch_run *run)
+{
+    bool ended = run->exited || run->exec_errno || run->state == RUN_FAILED || run->box->gone;
+
+    if (!ended && run->epoll >= 0)
+        signal_run(run, SIGKILL, SCOPE_TREE);
+    run->box->sandbox->ops->forget(run->box->sandbox, run->id);
 }
 
 void run_free(struct hutch_run *run)
 {
+    struct hutch_sandbox *own = NULL;
+
     if (!run)
         return;
     relay_stop(&run->input);
@@ -657,13 +841,20 @@ void run_free(struct hutch_run *run)
     }
     for (int i = 0; i < 3; i++)
         fd_close(&run->caller[i]);
+    fd_close(&run->stdin_fd);
     fd_close(&run->terminal);
     monitor_clear(&run->monitor);
     fd_close(&run->timer);
+    fd_close(&run->wake);
+    if (run->box && !run->owner)
+        abandon(run);
     fd_close(&run->epoll);
     result_free(run->result);
-    if (run->sandbox) /* late: what it has to wait for goes on meanwhile */
-        run->sandbox->ops->free(run->sandbox);
-    plan_free(run->plan);
+    if (run->box) {
+        own = run->owner ? run->box : NULL;
+        leave_box(run);
+    }
+    box_free(own); /* late: what it has to wait for goes on meanwhile */
+    arena_clear(&run->arena);
     free(run);
 }

@@ -7,32 +7,36 @@
 
 #include <hutch.h>
 
-#include "backend/backend.h"
+#include "base/fd.h"
+#include "run/box.h"
 #include "run/capture.h"
 #include "run/monitor.h"
 #include "run/relay.h"
 
-#define RUN_ID 1
 #define VIOLATIONS_MAX 128
 
 enum run_state { RUN_SETTING_UP, RUN_RUNNING, RUN_DRAINING, RUN_OVER, RUN_FAILED };
 
 struct hutch_run {
     enum run_state state;
-    struct plan *plan;
+    struct hutch_sandbox *box; /* NULL: it was closed before the run was freed */
+    struct hutch_run *next;    /* of the same sandbox */
+    uint32_t id;
+    bool owner; /* the sandbox is this run's own, and ends with it */
+    struct arena arena;
     struct plan_command command;
-    const struct backend *backend;
-    struct sandbox *sandbox;
     int epoll;
+    int wake; /* readable when another run's step has taken something for this one; -1: alone */
     int timer;
     int terminal; /* master, for resizing; -1 without one */
     struct relay input;
+    bool stdin_open; /* the caller writes it */
+    int stdin_fd;    /* for that: our end; -1 before there is one, and after */
     struct relay output[2];
     struct capture capture[2];
     int caller[3]; /* duplicates of the caller's descriptors until relays take them; -1: none */
-    bool ready;    /* the sandbox has been set up */
-    bool gone;     /* init has been reaped: no process is left */
     bool exited;   /* the command's own end is known */
+    bool told;     /* that the sandbox is gone */
     struct sys_exit exit;
     enum hutch_reason ending; /* HUTCH_EXITED unless we ended it */
     bool in_grace;
@@ -41,10 +45,8 @@ struct hutch_run {
     bool monitored; /* to its end */
     uint64_t started_ns;
     uint64_t ended_ns;
-    struct hutch_step setup[SANDBOX_STEPS_MAX];
-    double setup_total_ms;
     int exec_errno;
-    struct hutch_violation *violations; /* in the plan's arena */
+    struct hutch_violation *violations; /* in the arena */
     size_t violation_count;
     size_t violation_cap;
     uint64_t violation_total;
@@ -53,6 +55,10 @@ struct hutch_run {
     hutch_event_fn *on_event;
     void *arg;
 };
+
+/* run.c, for box.c: something for this run; and that there was. */
+void run_on_event(struct hutch_run *run, struct sandbox_event *event);
+void run_wake(const struct hutch_run *run);
 
 /* report.c: the result of a run that is over. */
 int run_report(struct hutch_run *run, struct hutch_result **ret, struct hutch_error *err);

@@ -57,13 +57,13 @@ int sys_landlock_abi(void)
     return ret_errno(syscall(K_SYS_landlock_create_ruleset, NULL, 0, K_CREATE_RULESET_VERSION));
 }
 
-int sys_landlock_create(int abi)
+int sys_landlock_create(int abi, bool signals)
 {
     struct k_ruleset_attr attr = {.handled_access_fs = all_of(abi)};
     size_t size = offsetof(struct k_ruleset_attr, handled_access_net);
 
     if (abi >= 6) {
-        attr.scoped = SCOPE_ABSTRACT_UNIX_SOCKET_6 | SCOPE_SIGNAL_6;
+        attr.scoped = SCOPE_ABSTRACT_UNIX_SOCKET_6 | (signals ? 0 : SCOPE_SIGNAL_6);
         size = sizeof attr;
     }
     return ret_errno(syscall(K_SYS_landlock_create_ruleset, &attr, size, 0));

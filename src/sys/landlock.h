@@ -16,9 +16,9 @@ int sys_landlock_abi(void);
 
 /*
  * A set of rules that grants nothing yet, for everything that version `abi` can refuse: files, and
- * from 6 on abstract sockets of, and signals to, processes outside.
+ * from 6 on abstract sockets of, and (unless `signals`) signals to, processes that did not put it on.
  */
-int sys_landlock_create(int abi);
+int sys_landlock_create(int abi, bool signals);
 
 /* Grant `access` to the directory (or file) open at `fd` and below it. */
 int sys_landlock_allow(int ruleset, int abi, int fd, enum sys_landlock_access access,

@@ -305,7 +305,7 @@ static _Noreturn void put_on_locks(int out)
     double begin = now_us();
 
     if (abi > 0) {
-        int ruleset = sys_landlock_create(abi);
+        int ruleset = sys_landlock_create(abi, false);
         for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
             int fd = open(rules[i].path, O_PATH | O_CLOEXEC);
             sys_landlock_allow(ruleset, abi, fd, rules[i].access, true);

@@ -32,8 +32,10 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "backend/backend.h"
 #include "backend/native/request.h"
 #include "backend/native/state.h"
+#include "backend/native/tree.h"
 #include "sys/clock.h"
 #include "sys/message.h"
 #include "sys/process.h"
@@ -68,6 +70,8 @@ static void answer_well(struct init *init, struct proto_answer message, int term
     if (!init->introduced) {
         fds[count++] = FD_PROC;
         fds[count++] = FD_MEMORY;
+        if (init->plan->lasting)
+            fds[count++] = FD_ROOT;
     }
     if (terminal >= 0)
         fds[count++] = terminal;
@@ -77,6 +81,8 @@ static void answer_well(struct init *init, struct proto_answer message, int term
     init->introduced = true;
     close(FD_PROC);
     close(FD_MEMORY);
+    if (init->plan->lasting)
+        close(FD_ROOT);
 }
 
 static _Noreturn void give_up(const struct init *init, enum proto_step step, uint32_t index, int r)
@@ -238,13 +244,20 @@ static void serve_exec(struct init *init, const struct proto_request *request, s
 
 static void serve_signal(const struct init *init, const struct proto_request *request)
 {
-    for (size_t i = 0; i < RUNS_MAX; i++)
-        if (init->runs[i].pid && init->runs[i].run == request->run && !request->tree)
-            kill(-init->runs[i].pid, request->signal);
-    if (request->tree) {
+    if (request->scope == SCOPE_ALL) {
         kill(-1, request->signal);
         /* What is stopped would not get it. */
         kill(-1, SIGCONT);
+        return;
+    }
+    for (size_t i = 0; i < RUNS_MAX; i++) {
+        pid_t pid = init->runs[i].pid;
+        if (!pid || init->runs[i].run != request->run)
+            continue;
+        if (request->scope == SCOPE_TREE)
+            tree_signal(pid, request->signal);
+        else
+            kill(-pid, request->signal);
     }
 }
 

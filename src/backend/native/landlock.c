@@ -35,7 +35,7 @@ int init_landlock_build(const struct plan *plan, uint32_t *ret_index)
     fd_auto int root = ret_errno(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (root < 0)
         return root;
-    fd_auto int ruleset = sys_landlock_create(abi);
+    fd_auto int ruleset = sys_landlock_create(abi, plan->lasting);
     if (ruleset < 0)
         return ruleset;
 

@@ -38,11 +38,18 @@
 /* How long init may take for its last work. */
 #define END_MS 1000
 
+/* As many as init can have at a time. */
+#define STARTING_MAX 64
+
 struct native {
     struct sandbox base; /* events_fd: the socket; exit_fd: init's pidfd */
     const struct plan *plan;
-    const struct plan_command *command; /* of the run being started, for messages */
-    struct sys_ids_holder holder;       /* released when there is time: on the first answer */
+    struct {
+        uint32_t run; /* 0: free */
+        const struct plan_command *command;
+    } starting[STARTING_MAX]; /* for messages, until they have been started */
+    uint32_t last_run;
+    struct sys_ids_holder holder; /* released when there is time: on the first answer */
     bool reaped;
     struct sys_exit exit;
     struct native_cgroup cgroup;
@@ -249,7 +256,7 @@ static int native_start(const struct plan *plan, struct sandbox **ret, struct hu
         return err_oom(err);
     }
     native->base = (struct sandbox){
-        .ops = &native_ops, .events_fd = -1, .exit_fd = -1, .proc_fd = -1};
+        .ops = &native_ops, .events_fd = -1, .exit_fd = -1, .proc_fd = -1, .root_fd = -1};
     native->plan = plan;
     native->memory = -1;
     native->usage = unknown_usage;
@@ -277,14 +284,13 @@ static int native_start(const struct plan *plan, struct sandbox **ret, struct hu
 
 /* ---- Requests ---- */
 
-static int pack(const struct native *native, const struct sandbox_exec *exec,
-                struct proto_request *request, struct buf *text)
+static int pack(const struct sandbox_exec *exec, struct proto_request *request, struct buf *text)
 {
     buf_init(text, SIZE_MAX / 2);
     buf_add(text, exec->command->cwd, strlen(exec->command->cwd) + 1);
     for (const char *const *arg = exec->command->argv; *arg; arg++, request->argc++)
         buf_add(text, *arg, strlen(*arg) + 1);
-    for (const char *const *var = native->plan->env; *var; var++, request->envc++)
+    for (const char *const *var = exec->command->env; *var; var++, request->envc++)
         buf_add(text, *var, strlen(*var) + 1);
     request->text_len = text->len;
     return text->failed ? -ENOMEM : 0;
@@ -324,7 +330,7 @@ static int send_exec(struct native *native, const struct sandbox_exec *exec)
     char packet[sizeof request + PROTO_TEXT_INLINE];
     size_t len = sizeof request;
 
-    int r = pack(native, exec, &request, &text);
+    int r = pack(exec, &request, &text);
     if (r < 0)
         return r;
     for (int i = 0; !request.tty && i < 3; i++)
@@ -346,25 +352,61 @@ static int send_exec(struct native *native, const struct sandbox_exec *exec)
     return sys_message_send(native->base.events_fd, packet, len, fds, count);
 }
 
+static void native_forget(struct sandbox *sandbox, uint32_t run)
+{
+    struct native *native = (struct native *)sandbox;
+
+    for (size_t i = 0; i < STARTING_MAX; i++)
+        if (native->starting[i].run == run)
+            native->starting[i].run = 0;
+}
+
+static int remember(struct native *native, const struct sandbox_exec *exec)
+{
+    for (size_t i = 0; i < STARTING_MAX; i++)
+        if (native->starting[i].run == 0) {
+            native->starting[i].run = exec->run;
+            native->starting[i].command = exec->command;
+            native->last_run = exec->run;
+            return 0;
+        }
+    return -EAGAIN;
+}
+
+/* NULL: there never was such a run. One that is forgotten, or runs already, has no name any more. */
+static const struct plan_command *find_command(const struct native *native, uint32_t run)
+{
+    static const char *const argv[] = {"the command", NULL};
+    static const struct plan_command other = {.argv = argv, .cwd = "/"};
+
+    for (size_t i = 0; i < STARTING_MAX; i++)
+        if (run != 0 && native->starting[i].run == run)
+            return native->starting[i].command;
+    return run != 0 && run <= native->last_run ? &other : NULL;
+}
+
 static int native_exec(struct sandbox *sandbox, struct sandbox_exec *exec, struct hutch_error *err)
 {
     struct native *native = (struct native *)sandbox;
 
-    native->command = exec->command;
-    int r = send_exec(native, exec);
+    int r = remember(native, exec);
+    if (r == 0)
+        r = send_exec(native, exec);
     for (int i = 0; i < 3; i++)
         fd_close(&exec->stdio[i]);
+    if (r == -EAGAIN)
+        return err_set(err, HUTCH_EBUSY, "exec", "too many commands are being started at once");
     /* EPIPE: init is gone already, and has said why; next() will tell. */
     if (r < 0 && r != -EPIPE)
         return err_sys(err, r, "exec", "cannot pass the command to the sandbox");
     return 0;
 }
 
-static int native_signal(struct sandbox *sandbox, uint32_t run, int signal, bool tree,
-                         struct hutch_error *err)
+static int native_signal(struct sandbox *sandbox, uint32_t run, int signal,
+                         enum sandbox_scope scope, struct hutch_error *err)
 {
     const struct proto_request request = {
-        .type = PROTO_SIGNAL, .run = run, .signal = signal, .tree = tree};
+        .type = PROTO_SIGNAL, .run = run, .signal = signal, .scope = scope};
     int r = sys_message_send(sandbox->events_fd, &request, sizeof request, NULL, 0);
 
     if (r < 0 && r != -EPIPE)
@@ -379,12 +421,15 @@ static void take_fds(struct native *native, struct sandbox_event *event, const i
                      size_t count)
 {
     bool good = event && (event->type == SANDBOX_READY || event->type == SANDBOX_STARTED);
+    size_t wanted = native->plan->lasting ? PROTO_FD_COUNT : PROTO_FD_ROOT;
     size_t used = 0;
 
-    if (good && native->base.proc_fd < 0 && count >= PROTO_FD_COUNT) {
+    if (good && native->base.proc_fd < 0 && count >= wanted) {
         native->base.proc_fd = fds[PROTO_FD_PROC];
         native->memory = fds[PROTO_FD_MEMORY];
-        used = PROTO_FD_COUNT;
+        if (native->plan->lasting)
+            native->base.root_fd = fds[PROTO_FD_ROOT];
+        used = wanted;
     }
     if (good && event->type == SANDBOX_STARTED && used < count)
         event->terminal = fds[used++];
@@ -405,8 +450,12 @@ static int native_next(struct sandbox *sandbox, struct sandbox_event *ret, struc
         return 0; /* the end of the socket says no more than exit_fd does */
     sys_ids_release(&native->holder);
     *ret = (struct sandbox_event){.terminal = -1};
-    int r = len < 0 ? (int)len
-                    : answer_read(native->plan, native->command, &answer, (size_t)len, ret);
+    uint32_t run = len == sizeof answer ? answer.run : 0;
+    int r = len < 0
+                ? (int)len
+                : answer_read(native->plan, find_command(native, run), &answer, (size_t)len, ret);
+    if (r == 0 && (ret->type == SANDBOX_STARTED || ret->type == SANDBOX_EXEC_FAILED))
+        native_forget(sandbox, run);
     take_fds(native, r == 0 ? ret : NULL, fds, fd_count);
     if (r < 0)
         return err_sys(err, r, "sandbox", "the sandbox's first process sent something unreadable");
@@ -556,6 +605,7 @@ static void native_free(struct sandbox *sandbox)
     fd_close(&sandbox->events_fd);
     fd_close(&sandbox->exit_fd);
     fd_close(&native->base.proc_fd);
+    fd_close(&native->base.root_fd);
     fd_close(&native->memory);
     for (size_t i = 0; i < native->join_count; i++)
         fd_close(&native->joins[i]);
@@ -568,6 +618,7 @@ static const struct sandbox_ops native_ops = {
     .exec = native_exec,
     .next = native_next,
     .signal = native_signal,
+    .forget = native_forget,
     .measure = native_measure,
     .kill = native_kill,
     .wait = native_wait,

@@ -83,7 +83,7 @@ struct proto_request {
     uint32_t type;
     uint32_t run;
     int32_t signal;    /* SIGNAL */
-    uint32_t tree;     /* SIGNAL: to every process, not just the run's group */
+    uint32_t scope;    /* SIGNAL: enum sandbox_scope */
     uint32_t last;     /* EXEC: init ends with this command */
     uint32_t tty;      /* EXEC: on a terminal; else three descriptors come along */
     uint16_t rows;     /* EXEC */
@@ -119,6 +119,7 @@ struct proto_answer {
 enum proto_fd {
     PROTO_FD_PROC,   /* the sandbox's /proc */
     PROTO_FD_MEMORY, /* the file system of all that is its own */
+    PROTO_FD_ROOT,   /* what is "/" inside */
     PROTO_FD_COUNT,
 };
 

@@ -20,6 +20,7 @@ enum init_fd {
     FD_LANDLOCK, /* ruleset of every command; may be missing */
     FD_PROC,     /* given to the engine with the first answer, and closed */
     FD_MEMORY,   /* the same */
+    FD_ROOT,     /* the same, in a sandbox that lasts */
     FD_COUNT,
 };
 

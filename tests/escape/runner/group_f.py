@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """F: services and secrets of the host, G: load, H: network, I: shells."""
 import os
-import resource
 import secrets
 import socket
 import subprocess
+import sys
 import time
 
 from case import Case, after
@@ -173,20 +173,30 @@ def run_load(verb):
     return play
 
 
+# Run a command and write down how large its largest process was.
+MEASURE = """
+import resource, subprocess, sys
+code = subprocess.run(sys.argv[2:]).returncode
+with open(sys.argv[1], "w") as file:
+    file.write(str(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss))
+sys.exit(code)
+"""
+
+
 def run_output(stage):
     """64 MiB of output: the supervisor keeps to its limit and says so."""
     verb = ["print-much", "64"]
     if stage.who == "control":
         _, text = stage.run([stage.attack, *verb])
         return (ESCAPED, "all of it is in memory") if len(text) >= 64 << 20 else (HELD, "")
-    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    stage.run(stage.wrap(verb))
-    after_run = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    # A process begins with the peak of the one it was started from: not this one, which has grown.
+    peak = stage.dir / "peak"
+    stage.run([sys.executable, "-c", MEASURE, str(peak), *stage.wrap(verb)])
     result = stage.result
     if not result["truncated"] or len(result["stdout"]) > 2 << 20 or result["exit_code"] != 0:
         return 1, f"truncated {result['truncated']}, {len(result['stdout'])} bytes"
-    # The largest child so far is the control's shell or larger: growth means that this one was it.
-    return (HELD, "cut at the limit") if after_run - before < 32 << 10 else (ESCAPED, "it grew")
+    kib = int(peak.read_text())
+    return (HELD, f"cut at the limit, {kib} KiB") if kib < 32 << 10 else (ESCAPED, f"{kib} KiB")
 
 
 def run_input(stage):

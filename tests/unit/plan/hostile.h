@@ -32,7 +32,7 @@ static inline void hostile_plan(struct plan **ret_plan, struct plan_command *ret
         abort(); /* not reached, which the analyzer cannot know */
     command.argv = argv;
     command.cwd = "/cwd" EVIL;
-    if (plan_command_build(*ret_plan, &command, ret_command, &err) < 0)
+    if (plan_command_build(*ret_plan, &command, &(*ret_plan)->arena, ret_command, &err) < 0)
         fail_msg("%s", err.msg);
 }
 

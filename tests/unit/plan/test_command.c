@@ -41,7 +41,7 @@ static void directories(void **state)
         arena_init(&plan.arena);
         command.argv = argv;
         command.cwd = cases[i].cwd;
-        int r = plan_command_build(&plan, &command, &built, &err);
+        int r = plan_command_build(&plan, &command, &plan.arena, &built, &err);
         if (r != (cases[i].want ? 0 : HUTCH_EINVALID))
             fail_msg("'%s': %d %s", cases[i].cwd, r, err.msg);
         assert_string_equal(built.cwd, cases[i].want ? cases[i].want : "untouched");
@@ -67,7 +67,8 @@ static void commands_that_are_none(void **state)
 
         arena_init(&plan.arena);
         command.argv = cases[i];
-        assert_int_equal(plan_command_build(&plan, &command, &built, &err), HUTCH_EINVALID);
+        assert_int_equal(plan_command_build(&plan, &command, &plan.arena, &built, &err),
+                         HUTCH_EINVALID);
         assert_string_equal(err.where, "command");
         assert_non_null(strstr(err.msg, i < 2 ? "no command" : "empty"));
         arena_clear(&plan.arena);
@@ -88,7 +89,7 @@ static void a_command_is_copied(void **state)
     arena_init(&plan.arena);
     command.argv = argv;
     command.cwd = cwd;
-    assert_int_equal(plan_command_build(&plan, &command, &built, &err), 0);
+    assert_int_equal(plan_command_build(&plan, &command, &plan.arena, &built, &err), 0);
     memset(name, 'x', 4);
     memset(arg, 'x', 4);
     memset(cwd, 'x', 4);
@@ -123,7 +124,7 @@ static void terminals_have_a_size(void **state)
         command.tty = cases[i].tty;
         command.rows = cases[i].rows;
         command.cols = cases[i].cols;
-        assert_int_equal(plan_command_build(&plan, &command, &built, &err), 0);
+        assert_int_equal(plan_command_build(&plan, &command, &plan.arena, &built, &err), 0);
         assert_int_equal(built.tty, cases[i].tty);
         assert_int_equal(built.rows, cases[i].want_rows);
         assert_int_equal(built.cols, cases[i].want_cols);

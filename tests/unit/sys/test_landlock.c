@@ -60,7 +60,7 @@ static int allow(int ruleset, int abi, const char *path, enum sys_landlock_acces
 
 static int confine(int abi)
 {
-    fd_auto int ruleset = sys_landlock_create(abi);
+    fd_auto int ruleset = sys_landlock_create(abi, false);
 
     if (ruleset < 0 || fcntl(ruleset, F_GETFD) != FD_CLOEXEC)
         return 101;
@@ -247,7 +247,7 @@ static void outside_is_out_of_reach(void **state)
 
 static int restrict_with_privileges(void)
 {
-    fd_auto int ruleset = sys_landlock_create(1);
+    fd_auto int ruleset = sys_landlock_create(1, false);
 
     return ruleset < 0 ? 1 : sys_landlock_restrict(ruleset) == -EPERM ? 0 : 2;
 }
@@ -258,7 +258,7 @@ static void what_is_refused(void **state)
 
     if (abi < 0)
         SKIP("this kernel has no Landlock (%s)", strerror(-abi));
-    fd_auto int ruleset = sys_landlock_create(abi);
+    fd_auto int ruleset = sys_landlock_create(abi, false);
     fd_auto int file = open(at("@/one"), O_PATH | O_CLOEXEC);
     assert_true(ruleset >= 0 && file >= 0);
     assert_int_equal(sys_landlock_allow(ruleset, abi, 1 << 20, SYS_LANDLOCK_READ, true), -EBADF);

@@ -95,7 +95,7 @@ static void paths(void **state)
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
         if (matches(cases[i].pattern, cases[i].flags, cases[i].path) != cases[i].want)
-            fail_msg("'%s' and '%s' (%d)", cases[i].pattern, cases[i].path, cases[i].flags);
+            fail_msg("'%s' and '%s' (%lu)", cases[i].pattern, cases[i].path, cases[i].flags);
 }
 
 static void prefixes(void **state)

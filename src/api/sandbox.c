@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/sandbox.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "api/command.h"
+#include "api/policy.h"
+#include "base/err.h"
+#include "run/box.h"
+#include "run/run.h"
+
+static int null_argument(struct hutch_error *err, const char *name)
+{
+    return err_set(err, HUTCH_EINVALID, name, "NULL was given");
+}
+
+int hutch_sandbox_open(const struct hutch_policy *policy, hutch_event_fn *on_event, void *arg,
+                       struct hutch_sandbox **ret, struct hutch_error *err)
+{
+    struct hutch_sandbox *box = NULL;
+
+    if (!policy || !ret)
+        return null_argument(err, policy ? "ret" : "policy");
+    int r = box_start(&policy->policy, true, on_event, arg, &box, err);
+    if (r == 0)
+        r = box_wait(box, err);
+    if (r == 0) {
+        box->enforced = box->backend->enforced(box->plan, &box->plan->arena);
+        if (!box->enforced)
+            r = err_oom(err);
+    }
+    if (r < 0) {
+        box_free(box);
+        return r;
+    }
+    *ret = box;
+    return 0;
+}
+
+int hutch_sandbox_info(const struct hutch_sandbox *sandbox, struct hutch_sandbox_info *ret,
+                       struct hutch_error *err)
+{
+    if (!sandbox || !ret)
+        return null_argument(err, sandbox ? "ret" : "sandbox");
+    if (ret->size < offsetof(struct hutch_sandbox_info, cwd))
+        return err_set(err, HUTCH_EINVALID, "ret", "its size is not set");
+    const size_t size = ret->size < sizeof *ret ? ret->size : sizeof *ret;
+    struct hutch_sandbox_info info = {
+        .size = size,
+        .id = sandbox->plan->id,
+        .cwd = sandbox->plan->workspace,
+        .enforced = sandbox->enforced,
+        .setup = sandbox->setup,
+        .setup_total_ms = sandbox->setup_total_ms,
+        .run_count = sandbox->run_count,
+        .gone = sandbox->gone || sandbox->error.code,
+    };
+    memcpy(ret, &info, size);
+    return 0;
+}
+
+int hutch_sandbox_start(struct hutch_sandbox *sandbox, const struct hutch_command *command,
+                        hutch_event_fn *on_event, void *arg, struct hutch_run **ret,
+                        struct hutch_error *err)
+{
+    struct hutch_command known;
+
+    if (!sandbox || !command || !ret)
+        return null_argument(err, !sandbox ? "sandbox" : !command ? "command" : "ret");
+    int r = api_read_command(command, &known, err);
+    return r < 0 ? r : run_start_in(sandbox, &known, on_event, arg, ret, err);
+}
+
+int hutch_sandbox_exec(struct hutch_sandbox *sandbox, const struct hutch_command *command,
+                       struct hutch_result **ret, struct hutch_error *err)
+{
+    struct hutch_run *run = NULL;
+
+    if (!ret)
+        return null_argument(err, "ret");
+    int r = hutch_sandbox_start(sandbox, command, NULL, NULL, &run, err);
+    return r < 0 ? r : api_finish(run, ret, err);
+}
+
+void hutch_sandbox_close(struct hutch_sandbox *sandbox)
+{
+    if (!sandbox)
+        return;
+    box_emit(sandbox, (struct hutch_event){.type = HUTCH_EVENT_SANDBOX_STOPPED});
+    box_free(sandbox);
+}
+
+int sandbox_work(struct hutch_sandbox *sandbox, struct work *ret, struct hutch_error *err)
+{
+    const struct plan_identity *identity = &sandbox->plan->identity;
+    struct work work = WORK_INIT;
+
+    if (sandbox->gone || sandbox->error.code || sandbox->sandbox->root_fd < 0)
+        return err_set(err, HUTCH_ESTATE, "sandbox", "the sandbox has ended");
+    work.root = sandbox->sandbox->root_fd;
+    work.cwd = sandbox->plan->workspace;
+    if (identity->privileged) {
+        work.fsuid = identity->host_uid;
+        work.fsgid = identity->host_gid;
+    }
+    *ret = work;
+    return 0;
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/box.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "run/state.h"
+#include "sys/clock.h"
+
+void box_emit(const struct hutch_sandbox *box, struct hutch_event event)
+{
+    if (!box->on_event)
+        return;
+    event.size = sizeof event;
+    event.time_ms = sys_clock_ns(CLOCK_REALTIME) / 1000000U;
+    event.sandbox = box->plan->id;
+    box->on_event(box->arg, &event);
+}
+
+/* ---- Starting ---- */
+
+int box_start(const struct policy *policy, bool lasting, hutch_event_fn *on_event, void *arg,
+              struct hutch_sandbox **ret, struct hutch_error *err)
+{
+    struct hutch_sandbox *box = calloc(1, sizeof *box);
+
+    if (!box)
+        return err_oom(err);
+    box->on_event = on_event;
+    box->arg = arg;
+    box->usage.user_us = box->usage.system_us = SANDBOX_UNKNOWN;
+    int r = plan_build(policy, &box->plan, err);
+    if (r == 0) {
+        box->plan->lasting = lasting;
+        r = backend_choose(box->plan, &box->backend, err);
+    }
+    if (r == 0)
+        r = box->backend->start(box->plan, &box->sandbox, err);
+    if (r < 0) {
+        box_free(box);
+        return r;
+    }
+    *ret = box;
+    return 0;
+}
+
+static void on_ready(struct hutch_sandbox *box, const struct sandbox_event *event)
+{
+    if (box->ready)
+        return;
+    box->ready = true;
+    memcpy(box->setup, event->setup, sizeof box->setup);
+    for (const struct hutch_step *step = box->setup; step->name; step++)
+        box->setup_total_ms += step->ms;
+    box_emit(box, (struct hutch_event){.type = HUTCH_EVENT_SANDBOX_STARTED});
+}
+
+int box_wait(struct hutch_sandbox *box, struct hutch_error *err)
+{
+    struct pollfd fds[] = {{.fd = box->sandbox->events_fd, .events = POLLIN},
+                           {.fd = box->sandbox->exit_fd, .events = POLLIN}};
+
+    while (!box->ready) {
+        if (poll(fds, 2, -1) < 0 && errno != EINTR)
+            return err_sys(err, -errno, "sandbox", "cannot wait for the sandbox");
+        int r = box_pump(box, NULL, err);
+        if (r == 0 && !box->ready && fds[1].revents)
+            r = box_reap(box, NULL, err);
+        if (r < 0)
+            return r;
+        if (box->gone)
+            return err_set(err, HUTCH_EINTERNAL, "sandbox",
+                           "the sandbox's first process ended unexpectedly");
+    }
+    return 0;
+}
+
+/* ---- Listening ---- */
+
+static struct hutch_run *find_run(const struct hutch_sandbox *box, uint32_t id)
+{
+    struct hutch_run *run = box->runs;
+
+    while (run && run->id != id)
+        run = run->next;
+    return run;
+}
+
+/* The first thing that goes wrong is what everybody is told. */
+static int break_box(struct hutch_sandbox *box, struct hutch_run *current,
+                     const struct hutch_error *error)
+{
+    if (!box->error.code)
+        box->error = *error;
+    for (struct hutch_run *run = box->runs; run; run = run->next)
+        if (run != current)
+            run_wake(run);
+    return box->error.code;
+}
+
+int box_pump(struct hutch_sandbox *box, struct hutch_run *current, struct hutch_error *err)
+{
+    struct sandbox_event event;
+    struct hutch_error error = {0};
+    int r;
+
+    while ((r = box->sandbox->ops->next(box->sandbox, &event, &error)) > 0) {
+        if (event.type == SANDBOX_FAILED) {
+            r = break_box(box, current, &event.error);
+            break;
+        }
+        if (event.type != SANDBOX_VIOLATION && event.type != SANDBOX_EXITED)
+            on_ready(box, &event);
+        struct hutch_run *run = find_run(box, event.run);
+        if (run && event.type != SANDBOX_READY) {
+            run_on_event(run, &event);
+            if (run != current)
+                run_wake(run);
+        } else if (event.type == SANDBOX_STARTED && event.terminal >= 0) {
+            fd_close(&event.terminal); /* nobody is left who wanted it */
+        }
+    }
+    if (r < 0 && !box->error.code)
+        break_box(box, current, &error);
+    if (box->error.code && err)
+        *err = box->error;
+    return box->error.code;
+}
+
+/* Init has ended, and with it everything in the sandbox. */
+int box_reap(struct hutch_sandbox *box, struct hutch_run *current, struct hutch_error *err)
+{
+    int r = box_pump(box, current, err); /* its last words may still be in the socket */
+
+    if (r < 0 || box->gone)
+        return r;
+    r = box->sandbox->ops->wait(box->sandbox, &box->exit);
+    if (r == -EAGAIN)
+        return 0;
+    if (r < 0)
+        return err_sys(err, r, "run", "cannot wait for the sandbox");
+    box->gone = true;
+    for (struct hutch_run *run = box->runs; run; run = run->next)
+        if (run != current)
+            run_wake(run);
+    return 0;
+}
+
+/* ---- Ending ---- */
+
+void box_free(struct hutch_sandbox *box)
+{
+    if (!box)
+        return;
+    for (struct hutch_run *run = box->runs; run; run = run->next)
+        run->box = NULL;
+    if (box->sandbox)
+        box->sandbox->ops->free(box->sandbox);
+    plan_free(box->plan);
+    free(box);
+}
