@@ -76,7 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t len = sizeof request + (request.in_memfd ? 0 : text_len);
     if (request_check_exec(&request, len, fd_count) < 0)
         return 0;
-    require(fd_count <= 4 && (request.in_memfd || request.text_len == text_len));
+    require(fd_count <= 4 + PROTO_JOINS_MAX && (request.in_memfd || request.text_len == text_len));
     if (request.text_len <= text_len)
         unpack(&request, text);
     return 0;
