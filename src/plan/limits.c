@@ -37,11 +37,13 @@ static uint64_t host_cpus_milli(void)
     return (uint64_t)CPU_COUNT(&set) * 1000;
 }
 
-static uint64_t host_memory_bytes(void)
+static void look_at_host(struct plan_limits *limits)
 {
     struct sysinfo info;
+    bool known = sysinfo(&info) == 0;
 
-    return sysinfo(&info) < 0 ? NUM_NO_LIMIT : (uint64_t)info.totalram * info.mem_unit;
+    limits->host_memory_bytes = known ? (uint64_t)info.totalram * info.mem_unit : NUM_NO_LIMIT;
+    limits->host_swaps = !known || info.totalswap > 0;
 }
 
 /* Whether somebody asked for just this; a profile's number is for hosts of any size. */
@@ -65,11 +67,11 @@ int plan_pass_limits(const struct policy *policy, struct plan *plan, struct hutc
         .memory_bytes = limit(policy, POLICY_MEMORY, MEMORY_BYTES),
         .disk_bytes = limit(policy, POLICY_DISK, DISK_BYTES),
         .processes = limit(policy, POLICY_PROCESSES, PROCESSES),
-        .host_memory_bytes = host_memory_bytes(),
         .host_cpus_milli = host_cpus_milli(),
         .cpus_asked_for = is_asked_for(policy, POLICY_CPUS),
         .memory_asked_for = is_asked_for(policy, POLICY_MEMORY),
     };
+    look_at_host(&plan->limits);
     return 0;
 }
 

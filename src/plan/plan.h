@@ -110,6 +110,7 @@ struct plan_limits {
     uint64_t disk_bytes;
     uint64_t processes;         /* and threads, at a time */
     uint64_t host_memory_bytes; /* what the host has */
+    bool host_swaps;            /* memory can be put out of the way of its limit */
     uint64_t host_cpus_milli;
     enum plan_means cpu_time_means;
     enum plan_means cpus_means;

@@ -192,8 +192,10 @@ static void list_v1(const struct plan_limits *limits, struct settings *ret)
     if (limits->memory_means == MEANS_CGROUP) {
         add_number(ret, CONTROLLER_MEMORY, "memory.limit_in_bytes", limits->memory_bytes);
         /* Memory and swap together: not before, since it may not be lower than the one above. */
-        add_number(ret, CONTROLLER_MEMORY, "memory.memsw.limit_in_bytes", limits->memory_bytes);
-        ret->items[ret->count - 1].instead = "memory.swappiness";
+        if (limits->host_swaps) {
+            add_number(ret, CONTROLLER_MEMORY, "memory.memsw.limit_in_bytes", limits->memory_bytes);
+            ret->items[ret->count - 1].instead = "memory.swappiness";
+        }
     }
     if (limits->processes_means == MEANS_CGROUP)
         add_number(ret, CONTROLLER_PIDS, "pids.max",
