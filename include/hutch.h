@@ -77,6 +77,14 @@ struct hutch_error {
 /* The stable lower-case word for a code ("policy", "unsupported", ...). Any thread. */
 HUTCH_API const char *hutch_code_name(int code);
 
+/*
+ * What kind of failure it is, for callers that branch: "not_found", "denied", "exists", "is_directory" (or
+ * a directory that is not empty), "not_directory", "too_large", "state" (busy, gone, out of time),
+ * "unsupported", "invalid" (the caller's mistake), or "system". Finer than the code, and fewer words than
+ * errno has. NULL when there is no error: `error` is NULL or its code is 0. Any thread.
+ */
+HUTCH_API const char *hutch_error_word(const struct hutch_error *error);
+
 /* ---- Policy: what is asked ----------------------------------------------------------------- */
 
 struct hutch_policy;
@@ -480,6 +488,305 @@ HUTCH_API int hutch_sandbox_start(struct hutch_sandbox *sandbox,
  * then. NULL is accepted.
  */
 HUTCH_API void hutch_sandbox_close(struct hutch_sandbox *sandbox);
+
+/* ---- Files of a sandbox -------------------------------------------------------------------- */
+
+/*
+ * Files read and changed from outside, without a command. A path leads where it would lead a command in
+ * the sandbox, and what a command may not do there is refused: paths are absolute inside, or relative to
+ * where commands start; what the policy hides and protects is hidden and protected. Other than for a
+ * command, the magic links of /proc are not followed, and only regular files are opened: nothing waits
+ * for a FIFO or wakes a device. Slashes at the end of a path say nothing. Names are bytes, not text.
+ *
+ * For every function here:
+ *  - On success the caller owns *ret; free it with hutch_file_free(). It may outlive the sandbox.
+ *  - `options` may be NULL: all as its _INIT has it. Numbers in it bound what one call costs, whatever
+ *    lies in the sandbox; 0 is none, not no bound.
+ *  - On failure err->where is the path, or the name of the argument to blame; hutch_error_word() tells
+ *    what kind of failure it is. HUTCH_ESTATE: the sandbox is gone.
+ *  - It blocks, on the thread that uses the sandbox. When root calls, that thread has the sandbox's
+ *    rights for the time of the call, and no others.
+ */
+
+/* Free what a function of this section gave. NULL is accepted. Any thread. */
+HUTCH_API void hutch_file_free(void *result);
+
+enum hutch_file_type {
+    HUTCH_FILE_REGULAR = 0,
+    HUTCH_FILE_DIRECTORY = 1,
+    HUTCH_FILE_SYMLINK = 2,
+    HUTCH_FILE_OTHER = 3,
+};
+
+/* The stable word for a type: "file", "directory", "symlink", "other". Any thread. */
+HUTCH_API const char *hutch_file_type_name(enum hutch_file_type type);
+
+struct hutch_file_entry {
+    const char *name; /* in its directory; of a match: from where the search began */
+    const char *path; /* absolute inside, as it was asked for: ".." and links are not resolved */
+    enum hutch_file_type type;
+    uint64_t size;
+    int64_t modified_ns; /* since 1970 */
+    uint32_t mode;       /* permissions, 07777 */
+};
+
+struct hutch_file_entries {
+    const struct hutch_file_entry *items; /* sorted by path, as bytes */
+    size_t count;
+    bool truncated; /* there is more */
+};
+
+struct hutch_file_stat_options {
+    size_t size; /* set by HUTCH_FILE_STAT_INIT */
+    bool follow; /* say of a link what it leads to, when that is somewhere inside */
+};
+#define HUTCH_FILE_STAT_INIT                                                                       \
+    {                                                                                              \
+        .size = sizeof(struct hutch_file_stat_options),                                            \
+    }
+
+/* What one path is. */
+HUTCH_API int hutch_file_stat(struct hutch_sandbox *sandbox, const char *path,
+                              const struct hutch_file_stat_options *options,
+                              struct hutch_file_entry **ret, struct hutch_error *err);
+
+struct hutch_file_list_options {
+    size_t size;        /* set by HUTCH_FILE_LIST_INIT */
+    size_t limit;       /* entries; when there are more, any of them */
+    bool follow;        /* as in struct hutch_file_stat_options */
+    uint64_t budget_ms; /* time; what it leaves out is `truncated`, not an error */
+};
+#define HUTCH_FILE_LIST_INIT                                                                       \
+    {                                                                                              \
+        .size = sizeof(struct hutch_file_list_options), .limit = 10000, .budget_ms = 5000,         \
+    }
+
+/* What is in a directory (NULL: where commands start), hidden names too. */
+HUTCH_API int hutch_file_list(struct hutch_sandbox *sandbox, const char *path,
+                              const struct hutch_file_list_options *options,
+                              struct hutch_file_entries **ret, struct hutch_error *err);
+
+struct hutch_file_read_options {
+    size_t size;         /* set by HUTCH_FILE_READ_INIT */
+    uint64_t offset;     /* the first line wanted, from 0; with `bytes` the first byte */
+    uint64_t limit;      /* how many lines; with `bytes` how many bytes */
+    size_t max_bytes;    /* most bytes of content */
+    uint64_t scan_bytes; /* most bytes that are looked at to find and count lines */
+    bool bytes;          /* the file as it is: no lines, nothing detected */
+};
+#define HUTCH_FILE_READ_INIT                                                                       \
+    {                                                                                              \
+        .size = sizeof(struct hutch_file_read_options), .limit = 2000,                             \
+        .max_bytes = (size_t)500 << 10, .scan_bytes = (uint64_t)256 << 20,                         \
+    }
+
+struct hutch_file_content {
+    const char *data; /* bytes as in the file, with their line ends; a NUL behind them */
+    size_t len;
+    uint64_t size;        /* of the file when it was opened */
+    int64_t modified_ns;  /* since 1970 */
+    bool binary;          /* its start has a NUL or is not UTF-8: `data` is from byte 0, no lines */
+    bool utf8;            /* `data` is valid UTF-8 */
+    bool truncated;       /* max_bytes left out some of what was asked for */
+    uint64_t start_line;  /* from 1; 0 when there is no line in `data` */
+    uint64_t end_line;    /* the last one that is whole (a first line that is too long: cut) */
+    bool more;            /* next_offset is where to go on */
+    uint64_t next_offset; /* in the unit of `offset` */
+    bool total_known;     /* total_lines was counted */
+    uint64_t total_lines;
+};
+
+/*
+ * Read a file, or some lines of it. A line ends with "\n"; the last one need not. An offset behind the
+ * end is no error: there are no lines then, and total_lines says why. EFBIG ("too_large"): the offset is
+ * farther away than scan_bytes.
+ */
+HUTCH_API int hutch_file_read(struct hutch_sandbox *sandbox, const char *path,
+                              const struct hutch_file_read_options *options,
+                              struct hutch_file_content **ret, struct hutch_error *err);
+
+struct hutch_file_write_options {
+    size_t size;    /* set by HUTCH_FILE_WRITE_INIT */
+    uint32_t mode;  /* 0: as the file has it, 0644 for a new one; at most 0777; no umask */
+    bool exclusive; /* EEXIST ("exists") when it is there already */
+};
+#define HUTCH_FILE_WRITE_INIT                                                                      \
+    {                                                                                              \
+        .size = sizeof(struct hutch_file_write_options),                                           \
+    }
+
+struct hutch_file_written {
+    const char *path; /* absolute inside */
+    uint64_t size;
+    bool created;
+    bool in_place; /* not atomic: its directory does not allow to put a new file there */
+};
+
+/*
+ * Write a whole file. Directories on the way are made (0755). The new content appears at once, under a
+ * new inode, so that hard links keep the old one. Links at the end are followed. `ret` may be NULL.
+ */
+HUTCH_API int hutch_file_write(struct hutch_sandbox *sandbox, const char *path, const void *data,
+                               size_t len, const struct hutch_file_write_options *options,
+                               struct hutch_file_written **ret, struct hutch_error *err);
+
+struct hutch_file_edit_options {
+    size_t size;      /* set by HUTCH_FILE_EDIT_INIT */
+    bool all;         /* replace every occurrence; otherwise there must be exactly one */
+    size_t max_bytes; /* of the file, before and after */
+};
+#define HUTCH_FILE_EDIT_INIT                                                                       \
+    {                                                                                              \
+        .size = sizeof(struct hutch_file_edit_options), .max_bytes = (size_t)64 << 20,             \
+    }
+
+struct hutch_file_edited {
+    const char *path;     /* absolute inside */
+    uint64_t occurrences; /* that were replaced */
+};
+
+/*
+ * Replace `old_text` by `new_text`, literally. When `old_text` is not found as it is, once more with
+ * "\n" as "\r\n" in both, then the other way round; text that goes into a file whose lines all end in
+ * "\r\n" gets such ends too. An empty `old_text` is for an empty file only. Refused with where "old" and
+ * sys_errno ENOMSG (not found) or ENOTUNIQ (more than one); EILSEQ: the file is binary.
+ * Written as hutch_file_write() does; what others wrote meanwhile is lost. `ret` may be NULL.
+ */
+HUTCH_API int hutch_file_edit(struct hutch_sandbox *sandbox, const char *path, const char *old_text,
+                              const char *new_text, const struct hutch_file_edit_options *options,
+                              struct hutch_file_edited **ret, struct hutch_error *err);
+
+struct hutch_file_delete_options {
+    size_t size;        /* set by HUTCH_FILE_DELETE_INIT */
+    bool recursive;     /* also directories that are not empty */
+    uint64_t budget_ms; /* ETIMEDOUT after this long */
+};
+#define HUTCH_FILE_DELETE_INIT                                                                     \
+    {                                                                                              \
+        .size = sizeof(struct hutch_file_delete_options), .budget_ms = 30000,                      \
+    }
+
+/*
+ * Remove a file, a link, or a directory. Links are never followed. Stops at the first thing that cannot
+ * be removed: what is gone by then is gone. A path that the policy names is a mount point: EBUSY.
+ */
+HUTCH_API int hutch_file_delete(struct hutch_sandbox *sandbox, const char *path,
+                                const struct hutch_file_delete_options *options,
+                                struct hutch_error *err);
+
+struct hutch_file_glob_options {
+    size_t size;      /* set by HUTCH_FILE_GLOB_INIT */
+    bool directories; /* directories match too, not only files */
+    bool hidden;   /* wildcards match a dot at the start of a name, "**" enters such directories */
+    bool anchored; /* a pattern without a slash is for `path` itself, not for every directory */
+    size_t limit;  /* matches */
+    uint64_t budget_ms; /* time; what it or `limit` leaves out is `truncated`, not an error */
+};
+#define HUTCH_FILE_GLOB_INIT                                                                       \
+    {                                                                                              \
+        .size = sizeof(struct hutch_file_glob_options), .limit = 10000, .budget_ms = 5000,         \
+    }
+
+/*
+ * Files below `path` (NULL: where commands start) that match: "*" and "?" within a name, "[a-z]",
+ * "[!a]", "[^a]", "[[:alpha:]]", "\" before a character that means itself, "{a,b}", and "**" for any
+ * number of directories. A slash at the start anchors like `anchored`; one at the end wants directories.
+ * Links count as what they lead to, inside; a search goes through those in the part before the first
+ * wildcard only. /proc, /sys and paths too long to open are left out.
+ */
+HUTCH_API int hutch_file_glob(struct hutch_sandbox *sandbox, const char *path, const char *pattern,
+                              const struct hutch_file_glob_options *options,
+                              struct hutch_file_entries **ret, struct hutch_error *err);
+
+struct hutch_file_grep_options {
+    size_t size;        /* set by HUTCH_FILE_GREP_INIT */
+    bool regex;         /* POSIX extended, with \d \s \w \b; otherwise literal */
+    bool ignore_case;   /* of a literal: that of ASCII */
+    size_t context;     /* lines before and after, at most 100 */
+    const char *glob;   /* only these files; without a slash it is for names. NULL: all */
+    size_t limit;       /* matches in all */
+    size_t line_bytes;  /* longer lines are cut to this in the result */
+    size_t file_bytes;  /* only the start of longer files is searched */
+    size_t total_bytes; /* text in all */
+    uint64_t budget_ms; /* time */
+};
+#define HUTCH_FILE_GREP_INIT                                                                       \
+    {                                                                                              \
+        .size = sizeof(struct hutch_file_grep_options), .limit = 1000,                             \
+        .line_bytes = (size_t)16 << 10, .file_bytes = (size_t)32 << 20,                            \
+        .total_bytes = (size_t)8 << 20, .budget_ms = 10000,                                        \
+    }
+
+/* Lines are without their ends. They have no NUL, but need not be UTF-8. */
+struct hutch_file_match {
+    const char *path; /* absolute inside */
+    uint64_t line;    /* from 1 */
+    const char *text;
+    const char *const *before; /* the oldest first */
+    const char *const *after;
+    size_t before_count;
+    size_t after_count;
+};
+
+struct hutch_file_matches {
+    const struct hutch_file_match *items; /* by file; a directory's files before those below it */
+    size_t count;
+    bool truncated; /* something was left out; matches that are exactly `limit` are not */
+};
+
+/*
+ * Lines that match, in the file or below the directory `path` (NULL: where commands start). Hidden files
+ * too; links and other things than files are passed over, and so are binary files, those that may not
+ * be read, and /proc and /sys (unless the search starts there).
+ */
+HUTCH_API int hutch_file_grep(struct hutch_sandbox *sandbox, const char *path, const char *pattern,
+                              const struct hutch_file_grep_options *options,
+                              struct hutch_file_matches **ret, struct hutch_error *err);
+
+/* One file to write. */
+struct hutch_file_source {
+    const char *path;
+    const void *data;
+    size_t len;
+    uint32_t mode; /* as in struct hutch_file_write_options */
+};
+
+/* What became of one file of many. */
+struct hutch_file_transfer {
+    const char *path;         /* as it was given */
+    struct hutch_error error; /* code 0: it worked */
+    const char *data;         /* of a download that worked; a NUL behind the bytes */
+    size_t len;
+};
+
+struct hutch_file_transfers {
+    const struct hutch_file_transfer *items; /* one for each that was given, in order */
+    size_t count;
+};
+
+/*
+ * Write many files, each as hutch_file_write() does. What happens to one says nothing about the others:
+ * the call itself fails only when it could begin with none.
+ */
+HUTCH_API int hutch_file_upload(struct hutch_sandbox *sandbox,
+                                const struct hutch_file_source *files, size_t count,
+                                struct hutch_file_transfers **ret, struct hutch_error *err);
+
+struct hutch_file_download_options {
+    size_t size;        /* set by HUTCH_FILE_DOWNLOAD_INIT */
+    size_t max_bytes;   /* of one file; EFBIG ("too_large") for a larger one */
+    size_t total_bytes; /* of all; the same for those that do not fit any more */
+};
+#define HUTCH_FILE_DOWNLOAD_INIT                                                                   \
+    {                                                                                              \
+        .size = sizeof(struct hutch_file_download_options), .max_bytes = (size_t)64 << 20,         \
+        .total_bytes = (size_t)256 << 20,                                                          \
+    }
+
+/* Read many whole files, byte for byte. Fails as hutch_file_upload() does. */
+HUTCH_API int hutch_file_download(struct hutch_sandbox *sandbox, const char *const *paths,
+                                  size_t count, const struct hutch_file_download_options *options,
+                                  struct hutch_file_transfers **ret, struct hutch_error *err);
 
 #ifdef __cplusplus
 }

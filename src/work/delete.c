@@ -165,7 +165,7 @@ static int remove_tree(struct removal *removal)
     return r;
 }
 
-static int delete_path(const struct call *call, const struct work_delete_options *options)
+static int delete_path(const struct call *call, const struct hutch_file_delete_options *options)
 {
     work_spot_auto struct work_spot spot = WORK_SPOT_INIT;
     struct stat st;
@@ -192,7 +192,7 @@ static int delete_path(const struct call *call, const struct work_delete_options
 }
 
 int work_delete(const struct work *work, const char *path,
-                const struct work_delete_options *options, struct hutch_error *err)
+                const struct hutch_file_delete_options *options, struct hutch_error *err)
 {
     struct call call;
     int r = call_begin(&call, work, "delete", path, err);

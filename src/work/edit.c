@@ -123,7 +123,7 @@ static int check_size(const struct work_bytes *file, const struct change *change
     return 0;
 }
 
-static int edit_bytes(const struct work_bytes *file, const struct work_edit_options *options,
+static int edit_bytes(const struct work_bytes *file, const struct hutch_file_edit_options *options,
                       struct arena *arena, struct change *change, struct buf *out, uint64_t *found)
 {
     if (change->from_len == 0) {
@@ -156,7 +156,7 @@ static int load(const struct work_spot *spot, size_t max, struct work_bytes *fil
     return file->more ? -EFBIG : 0;
 }
 
-static int edit_path(const struct call *call, const struct work_edit_options *options,
+static int edit_path(const struct call *call, const struct hutch_file_edit_options *options,
                      struct arena *arena, struct change change, uint64_t *found)
 {
     work_spot_auto struct work_spot spot = WORK_SPOT_INIT;
@@ -179,8 +179,8 @@ static int edit_path(const struct call *call, const struct work_edit_options *op
 }
 
 int work_edit(const struct work *work, const char *path, const char *old_text, const char *new_text,
-              const struct work_edit_options *options, struct arena *arena, struct work_edited *ret,
-              struct hutch_error *err)
+              const struct hutch_file_edit_options *options, struct arena *arena,
+              struct hutch_file_edited *ret, struct hutch_error *err)
 {
     uint64_t found = 0;
     struct call call;
@@ -192,6 +192,6 @@ int work_edit(const struct work *work, const char *path, const char *old_text, c
     r = shown ? edit_path(&call, options, arena, change_of(old_text, new_text), &found) : -ENOMEM;
     r = call_end(&call, r);
     if (r == 0)
-        *ret = (struct work_edited){.path = shown, .occurrences = found};
+        *ret = (struct hutch_file_edited){.path = shown, .occurrences = found};
     return r;
 }

@@ -8,9 +8,9 @@
 #include "work/file.h"
 #include "work/path.h"
 
-void entry_fill(const char *path, size_t from, const struct stat *st, struct work_entry *ret)
+void entry_fill(const char *path, size_t from, const struct stat *st, struct hutch_file_entry *ret)
 {
-    *ret = (struct work_entry){
+    *ret = (struct hutch_file_entry){
         .name = path + from,
         .path = path,
         .type = work_file_type(st->st_mode),

@@ -137,13 +137,13 @@ int work_file_load(int fd, size_t max, bool text, struct work_bytes *bytes)
     }
 }
 
-enum work_type work_file_type(mode_t mode)
+enum hutch_file_type work_file_type(mode_t mode)
 {
     switch (mode & S_IFMT) {
-    case S_IFREG: return WORK_FILE;
-    case S_IFDIR: return WORK_DIRECTORY;
-    case S_IFLNK: return WORK_SYMLINK;
-    default: return WORK_OTHER;
+    case S_IFREG: return HUTCH_FILE_REGULAR;
+    case S_IFDIR: return HUTCH_FILE_DIRECTORY;
+    case S_IFLNK: return HUTCH_FILE_SYMLINK;
+    default: return HUTCH_FILE_OTHER;
     }
 }
 

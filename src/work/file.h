@@ -42,5 +42,5 @@ void work_bytes_clear(struct work_bytes *bytes);
 /* The file's first `max` bytes; with `text`, not much beyond a NUL. */
 int work_file_load(int fd, size_t max, bool text, struct work_bytes *bytes);
 
-enum work_type work_file_type(mode_t mode);
+enum hutch_file_type work_file_type(mode_t mode);
 int64_t work_file_modified_ns(const struct stat *st);

@@ -14,10 +14,10 @@
 
 struct search {
     const struct call *call;
-    const struct work_glob_options *options;
+    const struct hutch_file_glob_options *options;
     struct arena *arena;
     uint64_t deadline_ns;
-    struct work_entry *found;
+    struct hutch_file_entry *found;
     size_t count;
     size_t cap;
     bool truncated;
@@ -101,7 +101,7 @@ static int walk_all(struct search *search, struct walk *walk)
         struct verdict verdict = judge(search, item.name);
         if (verdict.matches || verdict.matches_directory)
             r = check(search, &item, verdict);
-        if (r >= 0 && item.type == WORK_DIRECTORY && verdict.goes_on)
+        if (r >= 0 && item.type == HUTCH_FILE_DIRECTORY && verdict.goes_on)
             r = walk_enter(walk, &item);
         if (r < 0)
             return r;
@@ -132,7 +132,8 @@ static int search_from(struct search *search, const char *prefix)
 
 static int by_path(const void *a, const void *b)
 {
-    return strcmp(((const struct work_entry *)a)->path, ((const struct work_entry *)b)->path);
+    return strcmp(((const struct hutch_file_entry *)a)->path,
+                  ((const struct hutch_file_entry *)b)->path);
 }
 
 /* Sort, and leave what several patterns found once. */
@@ -173,8 +174,8 @@ static int search_all(struct search *search, const struct pattern_set *set)
 }
 
 int work_glob(const struct work *work, const char *path, const char *pattern,
-              const struct work_glob_options *options, struct arena *arena,
-              struct work_entries *ret, struct hutch_error *err)
+              const struct hutch_file_glob_options *options, struct arena *arena,
+              struct hutch_file_entries *ret, struct hutch_error *err)
 {
     struct pattern_options how = {.hidden = options->hidden, .anchored = options->anchored};
     struct pattern_set set;
@@ -193,7 +194,7 @@ int work_glob(const struct work *work, const char *path, const char *pattern,
     };
     r = call_end(&call, search_all(&search, &set));
     if (r == 0)
-        *ret = (struct work_entries){
+        *ret = (struct hutch_file_entries){
             .items = search.found, .count = search.count, .truncated = search.truncated};
     return r;
 }

@@ -59,9 +59,9 @@ static int search_walk(struct grep *grep, const struct call *call, struct walk *
             entered = walk->entered;
         }
         judge(include, places, item.name, &matches, &goes_on);
-        if (item.type == WORK_FILE && matches)
+        if (item.type == HUTCH_FILE_REGULAR && matches)
             r = search_at(grep, call, &item);
-        else if (item.type == WORK_DIRECTORY && goes_on)
+        else if (item.type == HUTCH_FILE_DIRECTORY && goes_on)
             r = walk_enter(walk, &item);
         if (r < 0)
             return r;
@@ -106,8 +106,8 @@ static int parse_include(const char *text, struct arena *arena, struct pattern_s
 }
 
 int work_grep(const struct work *work, const char *path, const char *pattern,
-              const struct work_grep_options *options, struct arena *arena,
-              struct work_matches *ret, struct hutch_error *err)
+              const struct hutch_file_grep_options *options, struct arena *arena,
+              struct hutch_file_matches *ret, struct hutch_error *err)
 {
     struct pattern_set include;
     struct needle needle = {0};
@@ -115,7 +115,7 @@ int work_grep(const struct work *work, const char *path, const char *pattern,
 
     if (options->context > GREP_CONTEXT_MAX)
         return err_set(err, HUTCH_EINVALID, "context", "more than %d lines", GREP_CONTEXT_MAX);
-    int r = parse_include(options->include, arena, &include, err);
+    int r = parse_include(options->glob, arena, &include, err);
     if (r == 0)
         r = needle_init(&needle, pattern, options->regex, options->ignore_case, arena, err);
     if (r == 0)
@@ -129,7 +129,7 @@ int work_grep(const struct work *work, const char *path, const char *pattern,
         };
         r = call_end(&call, search_path(&grep, &call, &include));
         if (r == 0)
-            *ret = (struct work_matches){
+            *ret = (struct hutch_file_matches){
                 .items = grep.found, .count = grep.count, .truncated = grep.truncated || grep.cut};
         grep_clear(&grep);
     }

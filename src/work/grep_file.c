@@ -104,8 +104,8 @@ static int add(struct grep *grep, const char *path, struct line line, uint64_t n
                              sizeof *grep->found);
     if (!grep->found)
         return -ENOMEM;
-    struct work_match *match = &grep->found[grep->count];
-    *match = (struct work_match){.path = path, .line = number, .text = copy_line(grep, line)};
+    struct hutch_file_match *match = &grep->found[grep->count];
+    *match = (struct hutch_file_match){.path = path, .line = number, .text = copy_line(grep, line)};
     match->before = copy_before(grep, line.start, &match->before_count);
     match->after = copy_after(grep, line.end, &match->after_count);
     if (!match->text || !match->before || !match->after)

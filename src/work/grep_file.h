@@ -8,11 +8,11 @@
 #define GREP_CONTEXT_MAX 100 /* lines */
 
 struct grep {
-    const struct work_grep_options *options;
+    const struct hutch_file_grep_options *options;
     struct arena *arena;
     struct needle *needle;
     uint64_t deadline_ns;
-    struct work_match *found;
+    struct hutch_file_match *found;
     size_t count;
     size_t cap;
     size_t text_bytes;

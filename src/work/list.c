@@ -6,13 +6,14 @@
 #include "base/arena.h"
 #include "base/fd.h"
 #include "base/str.h"
+#include "sys/clock.h"
 #include "work/call.h"
 #include "work/entry.h"
 #include "work/names.h"
 #include "work/path.h"
 
 static int stat_path(const struct call *call, bool follow, struct arena *arena,
-                     struct work_entry *ret)
+                     struct hutch_file_entry *ret)
 {
     struct stat st;
     fd_auto int fd = follow ? work_path_open(call->work, call->path, O_PATH) : -ENOENT;
@@ -33,7 +34,7 @@ static int stat_path(const struct call *call, bool follow, struct arena *arena,
 }
 
 int work_stat(const struct work *work, const char *path, bool follow, struct arena *arena,
-              struct work_entry *ret, struct hutch_error *err)
+              struct hutch_file_entry *ret, struct hutch_error *err)
 {
     struct call call;
     int r = call_begin(&call, work, "look at", path, err);
@@ -43,7 +44,7 @@ int work_stat(const struct work *work, const char *path, bool follow, struct are
 
 /* Fill items[*count]; nothing when the name is gone or its path too long to be used. */
 static int add(const struct call *call, int dir, const struct name *name, bool follow,
-               struct arena *arena, struct work_entry *items, size_t *count)
+               struct arena *arena, struct hutch_file_entry *items, size_t *count)
 {
     char text[PATH_MAX];
     struct stat st;
@@ -60,9 +61,10 @@ static int add(const struct call *call, int dir, const struct name *name, bool f
     return 0;
 }
 
-static int list_directory(const struct call *call, const struct work_list_options *options,
-                          struct arena *arena, struct work_entries *ret)
+static int list_directory(const struct call *call, const struct hutch_file_list_options *options,
+                          struct arena *arena, struct hutch_file_entries *ret)
 {
+    uint64_t deadline_ns = call_deadline_ns(options->budget_ms);
     size_t count = 0;
     struct names names;
     fd_auto int dir = work_path_open(call->work, call->path, O_RDONLY | O_DIRECTORY);
@@ -72,19 +74,27 @@ static int list_directory(const struct call *call, const struct work_list_option
     int r = names_read(dir, options->limit, arena, &names);
     if (r < 0)
         return r;
-    struct work_entry *items = arena_alloc(arena, (names.count + 1) * sizeof *items);
+    struct hutch_file_entry *items = arena_alloc(arena, (names.count + 1) * sizeof *items);
     if (!items)
         return -ENOMEM;
-    for (size_t i = 0; i < names.count && r == 0; i++)
+    for (size_t i = 0; i < names.count && r == 0; i++) {
+        /* Each of them may be a link that leads through all others. */
+        if (sys_clock_ns(CLOCK_MONOTONIC) > deadline_ns) {
+            names.truncated = true;
+            break;
+        }
         r = add(call, dir, &names.items[i], options->follow, arena, items, &count);
+    }
     if (r < 0)
         return r;
-    *ret = (struct work_entries){.items = items, .count = count, .truncated = names.truncated};
+    *ret = (struct hutch_file_entries){
+        .items = items, .count = count, .truncated = names.truncated};
     return 0;
 }
 
-int work_list(const struct work *work, const char *path, const struct work_list_options *options,
-              struct arena *arena, struct work_entries *ret, struct hutch_error *err)
+int work_list(const struct work *work, const char *path,
+              const struct hutch_file_list_options *options, struct arena *arena,
+              struct hutch_file_entries *ret, struct hutch_error *err)
 {
     struct call call;
     int r = call_begin(&call, work, "list", path, err);

@@ -17,7 +17,7 @@
 #define BLOCK ((size_t)64 << 10)
 
 struct reader {
-    const struct work_read_options *options;
+    const struct hutch_file_read_options *options;
     struct buf content;
     size_t whole;     /* bytes of content that are whole lines */
     uint64_t taken;   /* lines in the content */
@@ -83,7 +83,7 @@ static void scan(struct reader *reader, const char *data, size_t len)
     }
 }
 
-static int give(const struct buf *buf, struct arena *arena, struct work_content *ret)
+static int give(const struct buf *buf, struct arena *arena, struct hutch_file_content *ret)
 {
     char *copy = buf->failed ? NULL : arena_alloc(arena, buf->len + 1);
 
@@ -91,7 +91,7 @@ static int give(const struct buf *buf, struct arena *arena, struct work_content 
         return -ENOMEM;
     if (buf->len)
         memcpy(copy, buf->data, buf->len);
-    ret->content = copy;
+    ret->data = copy;
     ret->len = buf->len;
     ret->utf8 = str_is_utf8(copy, buf->len);
     return 0;
@@ -120,7 +120,7 @@ static int read_lines(struct reader *reader, int fd, char *block, size_t len)
 }
 
 static int lines(struct reader *reader, int fd, char *block, size_t len, struct arena *arena,
-                 struct work_content *ret)
+                 struct hutch_file_content *ret)
 {
     int r = read_lines(reader, fd, block, len);
     if (r < 0)
@@ -141,7 +141,7 @@ static int lines(struct reader *reader, int fd, char *block, size_t len, struct 
 
 /* Bytes from where `fd` is, of which `have` are in `block`. */
 static int bytes(int fd, uint64_t limit, size_t max, char *block, size_t have, struct arena *arena,
-                 struct work_content *ret)
+                 struct hutch_file_content *ret)
 {
     buf_auto struct buf buf;
     size_t most = limit < max ? (size_t)limit : max;
@@ -163,8 +163,8 @@ static int bytes(int fd, uint64_t limit, size_t max, char *block, size_t have, s
     return give(&buf, arena, ret);
 }
 
-static int read_bytes(int fd, const struct work_read_options *options, char *block,
-                      struct arena *arena, struct work_content *ret)
+static int read_bytes(int fd, const struct hutch_file_read_options *options, char *block,
+                      struct arena *arena, struct hutch_file_content *ret)
 {
     if (options->offset > INT64_MAX || lseek(fd, (off_t)options->offset, SEEK_SET) < 0)
         return -EFBIG;
@@ -176,8 +176,8 @@ static int read_bytes(int fd, const struct work_read_options *options, char *blo
     return r;
 }
 
-static int read_file(int fd, const struct work_read_options *options, struct arena *arena,
-                     struct work_content *ret)
+static int read_file(int fd, const struct hutch_file_read_options *options, struct arena *arena,
+                     struct hutch_file_content *ret)
 {
     char block[BLOCK];
 
@@ -199,10 +199,10 @@ static int read_file(int fd, const struct work_read_options *options, struct are
     return r;
 }
 
-static int read_path(const struct call *call, const struct work_read_options *options,
-                     struct arena *arena, struct work_content *ret)
+static int read_path(const struct call *call, const struct hutch_file_read_options *options,
+                     struct arena *arena, struct hutch_file_content *ret)
 {
-    struct work_content content = {0};
+    struct hutch_file_content content = {0};
     struct stat st;
     fd_auto int fd = work_file_open(call->work, call->path, &st);
     if (fd < 0)
@@ -216,8 +216,9 @@ static int read_path(const struct call *call, const struct work_read_options *op
     return r;
 }
 
-int work_read(const struct work *work, const char *path, const struct work_read_options *options,
-              struct arena *arena, struct work_content *ret, struct hutch_error *err)
+int work_read(const struct work *work, const char *path,
+              const struct hutch_file_read_options *options, struct arena *arena,
+              struct hutch_file_content *ret, struct hutch_error *err)
 {
     struct call call;
     int r = call_begin(&call, work, "read", path, err);

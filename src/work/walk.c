@@ -17,7 +17,6 @@
 
 #define NAMES_MAX ((size_t)200000)           /* of one directory */
 #define WAITING_MAX_BYTES ((size_t)32 << 20) /* of directories not entered yet */
-#define CLOCK_EVERY 64                       /* entries between looks at the clock */
 
 static int wait_for(struct walk *walk, const char *path)
 {
@@ -129,18 +128,18 @@ static void turn_fresh(struct walk *walk)
     }
 }
 
-static enum work_type type_of(int dir, const struct name *name)
+static enum hutch_file_type type_of(int dir, const struct name *name)
 {
     struct stat st;
 
     switch (name->type) {
-    case DT_REG: return WORK_FILE;
-    case DT_DIR: return WORK_DIRECTORY;
-    case DT_LNK: return WORK_SYMLINK;
+    case DT_REG: return HUTCH_FILE_REGULAR;
+    case DT_DIR: return HUTCH_FILE_DIRECTORY;
+    case DT_LNK: return HUTCH_FILE_SYMLINK;
     case DT_UNKNOWN:
-        return fstatat(dir, name->text, &st, AT_SYMLINK_NOFOLLOW) < 0 ? WORK_OTHER
+        return fstatat(dir, name->text, &st, AT_SYMLINK_NOFOLLOW) < 0 ? HUTCH_FILE_OTHER
                                                                       : work_file_type(st.st_mode);
-    default: return WORK_OTHER;
+    default: return HUTCH_FILE_OTHER;
     }
 }
 
@@ -169,7 +168,7 @@ static bool take(struct walk *walk, struct walk_item *ret)
 int walk_next(struct walk *walk, struct walk_item *ret)
 {
     for (;;) {
-        if (walk->next % CLOCK_EVERY == 0 && is_out_of_time(walk))
+        if (is_out_of_time(walk))
             return 0;
         if (walk->next < walk->names.count) {
             if (take(walk, ret))

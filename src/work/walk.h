@@ -37,7 +37,7 @@ struct walk_item {
     int dir; /* that holds it, open for reading */
     const char *name;
     const char *path; /* from the base */
-    enum work_type type;
+    enum hutch_file_type type;
 };
 
 /* Takes *base, an open directory (O_PATH will do). */

@@ -31,8 +31,8 @@ static int write_path(const struct call *call, struct replace *replace)
 }
 
 int work_write(const struct work *work, const char *path, const void *data, size_t len,
-               const struct work_write_options *options, struct arena *arena,
-               struct work_written *ret, struct hutch_error *err)
+               const struct hutch_file_write_options *options, struct arena *arena,
+               struct hutch_file_written *ret, struct hutch_error *err)
 {
     struct replace replace = {
         .data = data, .len = len, .mode = options->mode, .exclusive = options->exclusive};
@@ -48,7 +48,7 @@ int work_write(const struct work *work, const char *path, const void *data, size
     const char *shown = arena_strdup(arena, call.path);
     r = call_end(&call, shown ? write_path(&call, &replace) : -ENOMEM);
     if (r == 0)
-        *ret = (struct work_written){
+        *ret = (struct hutch_file_written){
             .path = shown, .size = len, .created = replace.created, .in_place = replace.in_place};
     return r;
 }

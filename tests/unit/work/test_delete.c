@@ -16,7 +16,7 @@
 
 static int delete_with(const char *path, bool recursive)
 {
-    struct work_delete_options options = WORK_DELETE_INIT;
+    struct hutch_file_delete_options options = HUTCH_FILE_DELETE_INIT;
 
     options.recursive = recursive;
     return work_delete(&work, path, &options, &err);
@@ -134,7 +134,7 @@ static void width_does_not_matter(void **state)
 
 static void stops_when_its_time_is_over(void **state)
 {
-    struct work_delete_options options = {.recursive = true, .budget_ms = 0};
+    struct hutch_file_delete_options options = {.recursive = true, .budget_ms = 0};
 
     make_dir("full");
     put("full/file", "x");

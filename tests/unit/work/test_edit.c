@@ -11,11 +11,11 @@
 
 #include "inside.h"
 
-static struct work_edited got;
+static struct hutch_file_edited got;
 
 static int edit(const char *path, const char *from, const char *to, bool all)
 {
-    struct work_edit_options options = WORK_EDIT_INIT;
+    struct hutch_file_edit_options options = HUTCH_FILE_EDIT_INIT;
 
     options.all = all;
     return work_edit(&work, path, from, to, &options, &arena, &got, &err);
@@ -108,7 +108,7 @@ static void what_cannot_be_edited(void **state)
 
 static void sizes_are_bounded(void **state)
 {
-    struct work_edit_options options = {.all = true, .max_bytes = 1000};
+    struct hutch_file_edit_options options = {.all = true, .max_bytes = 1000};
     char data[1001], to[101];
 
     memset(data, 'a', 1000);

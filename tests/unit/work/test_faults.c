@@ -53,42 +53,42 @@ char *__wrap_strdup(const char *text)
 }
 
 static union {
-    struct work_content content;
-    struct work_written written;
-    struct work_edited edited;
-    struct work_entry entry;
-    struct work_entries entries;
-    struct work_matches matches;
+    struct hutch_file_content content;
+    struct hutch_file_written written;
+    struct hutch_file_edited edited;
+    struct hutch_file_entry entry;
+    struct hutch_file_entries entries;
+    struct hutch_file_matches matches;
 } got;
 
 static int do_read(void)
 {
-    struct work_read_options options = WORK_READ_INIT;
+    struct hutch_file_read_options options = HUTCH_FILE_READ_INIT;
     return work_read(&work, "dir/file", &options, &arena, &got.content, &err);
 }
 
 static int do_bytes(void)
 {
-    struct work_read_options options = WORK_READ_INIT;
+    struct hutch_file_read_options options = HUTCH_FILE_READ_INIT;
     options.bytes = true;
     return work_read(&work, "dir/file", &options, &arena, &got.content, &err);
 }
 
 static int do_write(void)
 {
-    struct work_write_options options = WORK_WRITE_INIT;
+    struct hutch_file_write_options options = HUTCH_FILE_WRITE_INIT;
     return work_write(&work, "dir/new/sub/file", "new", 3, &options, &arena, &got.written, &err);
 }
 
 static int do_overwrite(void)
 {
-    struct work_write_options options = WORK_WRITE_INIT;
+    struct hutch_file_write_options options = HUTCH_FILE_WRITE_INIT;
     return work_write(&work, "link", "new", 3, &options, &arena, &got.written, &err);
 }
 
 static int do_edit(void)
 {
-    struct work_edit_options options = WORK_EDIT_INIT;
+    struct hutch_file_edit_options options = HUTCH_FILE_EDIT_INIT;
     options.all = true;
     return work_edit(&work, "crlf", "a\nb", "b\nc", &options, &arena, &got.edited, &err);
 }
@@ -100,20 +100,20 @@ static int do_stat(void)
 
 static int do_list(void)
 {
-    struct work_list_options options = WORK_LIST_INIT;
+    struct hutch_file_list_options options = HUTCH_FILE_LIST_INIT;
     return work_list(&work, "dir", &options, &arena, &got.entries, &err);
 }
 
 static int do_glob(void)
 {
-    struct work_glob_options options = WORK_GLOB_INIT;
+    struct hutch_file_glob_options options = HUTCH_FILE_GLOB_INIT;
     return work_glob(&work, NULL, "{dir/**,**/f*}", &options, &arena, &got.entries, &err);
 }
 
 static int do_grep(void)
 {
-    struct work_grep_options options = WORK_GREP_INIT;
-    options.include = "f*";
+    struct hutch_file_grep_options options = HUTCH_FILE_GREP_INIT;
+    options.glob = "f*";
     options.context = 2;
     options.ignore_case = true;
     return work_grep(&work, NULL, "LINE 1", &options, &arena, &got.matches, &err);
@@ -121,14 +121,14 @@ static int do_grep(void)
 
 static int do_regex(void)
 {
-    struct work_grep_options options = WORK_GREP_INIT;
+    struct hutch_file_grep_options options = HUTCH_FILE_GREP_INIT;
     options.regex = true;
     return work_grep(&work, NULL, "(l|L)in[a-f]{1} (1|2)+", &options, &arena, &got.matches, &err);
 }
 
 static int do_delete(void)
 {
-    struct work_delete_options options = WORK_DELETE_INIT;
+    struct hutch_file_delete_options options = HUTCH_FILE_DELETE_INIT;
     options.recursive = true;
     return work_delete(&work, "dir", &options, &err);
 }
@@ -231,7 +231,7 @@ static void no_descriptors(void **state)
 static void no_room(void **state)
 {
     struct rlimit all, none;
-    struct work_write_options options = WORK_WRITE_INIT;
+    struct hutch_file_write_options options = HUTCH_FILE_WRITE_INIT;
     static char data[100000];
 
     signal(SIGXFSZ, SIG_IGN);

@@ -11,9 +11,9 @@
 
 #include "inside.h"
 
-static struct work_entries got;
+static struct hutch_file_entries got;
 
-static int glob_with(const char *path, const char *pattern, struct work_glob_options options)
+static int glob_with(const char *path, const char *pattern, struct hutch_file_glob_options options)
 {
     return work_glob(&work, path, pattern, &options, &arena, &got, &err);
 }
@@ -32,9 +32,9 @@ static const char *names(void)
 
 enum { DIRECTORIES = 1, HIDDEN = 2, ANCHORED = 4 };
 
-static struct work_glob_options flags(int bits)
+static struct hutch_file_glob_options flags(int bits)
 {
-    struct work_glob_options options = WORK_GLOB_INIT;
+    struct hutch_file_glob_options options = HUTCH_FILE_GLOB_INIT;
 
     options.directories = bits & DIRECTORIES;
     options.hidden = bits & HIDDEN;
@@ -131,10 +131,10 @@ static void what_a_match_says(void **state)
     expect("glob", glob_with(NULL, "{link.py,src/lib}", flags(DIRECTORIES | ANCHORED)), 0, 0);
     assert_int_equal(got.count, 2);
     assert_string_equal(got.items[0].path, "/ws/link.py");
-    assert_int_equal(got.items[0].type, WORK_FILE);
+    assert_int_equal(got.items[0].type, HUTCH_FILE_REGULAR);
     assert_int_equal(got.items[0].size, 5);
     assert_true(got.items[0].modified_ns > 0);
-    assert_int_equal(got.items[1].type, WORK_DIRECTORY);
+    assert_int_equal(got.items[1].type, HUTCH_FILE_DIRECTORY);
     expect("glob", glob_with("/ws/src/..", "a.py", flags(ANCHORED)), 0, 0);
     assert_string_equal(got.items[0].path, "/ws/src/../a.py");
     assert_string_equal(got.items[0].name, "a.py");
@@ -142,7 +142,7 @@ static void what_a_match_says(void **state)
 
 static void limits(void **state)
 {
-    struct work_glob_options options = WORK_GLOB_INIT;
+    struct hutch_file_glob_options options = HUTCH_FILE_GLOB_INIT;
 
     for (int i = 0; i < 20; i++) {
         char path[16];
@@ -158,10 +158,10 @@ static void limits(void **state)
     expect("19", glob_with(NULL, "f*", options), 0, 0);
     assert_int_equal(got.count, 19);
     assert_true(got.truncated);
-    options = (struct work_glob_options){.limit = 100, .budget_ms = UINT64_MAX};
+    options = (struct hutch_file_glob_options){.limit = 100, .budget_ms = UINT64_MAX};
     expect("all time", glob_with(NULL, "f*", options), 0, 0);
     assert_int_equal(got.count, 20);
-    options = (struct work_glob_options){.limit = 100};
+    options = (struct hutch_file_glob_options){.limit = 100};
     expect("no time", glob_with(NULL, "f*", options), 0, 0);
     assert_int_equal(got.count, 0);
     assert_true(got.truncated);
@@ -196,7 +196,7 @@ static void passes_over_what_it_may_not_see(void **state)
 static void leaves_out_the_kernels_own(void **state)
 {
     struct work host_root = WORK_INIT;
-    struct work_glob_options options = WORK_GLOB_INIT;
+    struct hutch_file_glob_options options = HUTCH_FILE_GLOB_INIT;
 
     host_root.root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     int r = work_glob(&host_root, "/", "*/version", &options, &arena, &got, &err);

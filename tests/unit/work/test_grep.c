@@ -11,9 +11,9 @@
 
 #include "inside.h"
 
-static struct work_matches got;
+static struct hutch_file_matches got;
 
-static int grep_with(const char *path, const char *pattern, struct work_grep_options options)
+static int grep_with(const char *path, const char *pattern, struct hutch_file_grep_options options)
 {
     return work_grep(&work, path, pattern, &options, &arena, &got, &err);
 }
@@ -80,11 +80,11 @@ static void greps(void **state)
     make_link("sub", "linkdir");
     assert_int_equal(mkfifo(host("fifo"), 0600), 0);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct work_grep_options options = WORK_GREP_INIT;
+        struct hutch_file_grep_options options = HUTCH_FILE_GREP_INIT;
 
         options.regex = cases[i].bits & REGEX;
         options.ignore_case = cases[i].bits & IGNORE_CASE;
-        options.include = cases[i].include;
+        options.glob = cases[i].include;
         expect(cases[i].pattern, grep_with(cases[i].path, cases[i].pattern, options), 0, 0);
         if (strcmp(shown(), cases[i].want) != 0)
             fail_msg("row %zu '%s': '%s'", i, cases[i].pattern, shown());
@@ -94,13 +94,13 @@ static void greps(void **state)
 
 static void context(void **state)
 {
-    struct work_grep_options options = WORK_GREP_INIT;
+    struct hutch_file_grep_options options = HUTCH_FILE_GREP_INIT;
 
     put("file", "1\n2\n3 x\n4\n5 x\n6");
     options.context = 2;
     expect("context", grep_with(NULL, "x", options), 0, 0);
     assert_int_equal(got.count, 2);
-    const struct work_match *match = &got.items[0];
+    const struct hutch_file_match *match = &got.items[0];
     assert_int_equal(match->line, 3);
     assert_int_equal(match->before_count, 2);
     assert_string_equal(match->before[0], "1");
@@ -130,7 +130,7 @@ static void context(void **state)
 static void limits(void **state)
 {
     static char data[100000];
-    struct work_grep_options options = WORK_GREP_INIT;
+    struct hutch_file_grep_options options = HUTCH_FILE_GREP_INIT;
 
     put("a", "x\nx\nx\n");
     put("b", "x\nx\n");
@@ -143,11 +143,11 @@ static void limits(void **state)
     assert_int_equal(got.count, 4);
     assert_true(got.truncated);
     options.limit = 3;
-    options.include = "a";
+    options.glob = "a";
     expect("3", grep_with(NULL, "x", options), 0, 0);
     assert_false(got.truncated);
 
-    options = (struct work_grep_options)WORK_GREP_INIT;
+    options = (struct hutch_file_grep_options)HUTCH_FILE_GREP_INIT;
     memset(data, 'y', sizeof data);
     data[50000] = 'x';
     put_bytes("long", data, sizeof data);
@@ -171,7 +171,7 @@ static void limits(void **state)
 static void a_nul_far_away_ends_the_text(void **state)
 {
     static char data[50000];
-    struct work_grep_options options = WORK_GREP_INIT;
+    struct hutch_file_grep_options options = HUTCH_FILE_GREP_INIT;
 
     memset(data, 'y', sizeof data);
     for (size_t i = 99; i < sizeof data; i += 100)
@@ -188,15 +188,15 @@ static void a_nul_far_away_ends_the_text(void **state)
 
 static void refuses(void **state)
 {
-    struct work_grep_options options = WORK_GREP_INIT;
+    struct hutch_file_grep_options options = HUTCH_FILE_GREP_INIT;
 
     expect("none", grep_with("none", "x", options), HUTCH_ENOTFOUND, ENOENT);
     expect("", grep_with(NULL, "", options), HUTCH_EINVALID, 0);
     expect("lines", grep_with(NULL, "a\nb", options), HUTCH_EINVALID, 0);
-    options.include = "../*";
+    options.glob = "../*";
     expect("include", grep_with(NULL, "x", options), HUTCH_EINVALID, 0);
     assert_string_equal(err.where, "glob");
-    options.include = NULL;
+    options.glob = NULL;
     options.regex = true;
     expect("regex", grep_with(NULL, "(", options), HUTCH_EINVALID, 0);
     assert_string_equal(err.where, "pattern");
@@ -206,7 +206,7 @@ static void refuses(void **state)
 
 static void passes_over_what_it_may_not_read(void **state)
 {
-    struct work_grep_options options = WORK_GREP_INIT;
+    struct hutch_file_grep_options options = HUTCH_FILE_GREP_INIT;
 
     if (geteuid() == 0) {
         SKIP("root may read everything");

@@ -30,55 +30,55 @@ static double now(void)
 
 static int call_read(const char *path)
 {
-    struct work_read_options options = WORK_READ_INIT;
-    struct work_content got;
+    struct hutch_file_read_options options = HUTCH_FILE_READ_INIT;
+    struct hutch_file_content got;
 
     return work_read(&work, path, &options, &arena, &got, &err);
 }
 
 static int call_write(const char *path)
 {
-    struct work_write_options options = WORK_WRITE_INIT;
-    struct work_written got;
+    struct hutch_file_write_options options = HUTCH_FILE_WRITE_INIT;
+    struct hutch_file_written got;
 
     return work_write(&work, path, "x", 1, &options, &arena, &got, &err);
 }
 
 static int call_edit(const char *path)
 {
-    struct work_edit_options options = WORK_EDIT_INIT;
-    struct work_edited got;
+    struct hutch_file_edit_options options = HUTCH_FILE_EDIT_INIT;
+    struct hutch_file_edited got;
 
     return work_edit(&work, path, "a", "b", &options, &arena, &got, &err);
 }
 
 static int call_grep(const char *path)
 {
-    struct work_grep_options options = WORK_GREP_INIT;
-    struct work_matches got;
+    struct hutch_file_grep_options options = HUTCH_FILE_GREP_INIT;
+    struct hutch_file_matches got;
 
     return work_grep(&work, path, "text", &options, &arena, &got, &err);
 }
 
 static int call_list(const char *path)
 {
-    struct work_list_options options = WORK_LIST_INIT;
-    struct work_entries got;
+    struct hutch_file_list_options options = HUTCH_FILE_LIST_INIT;
+    struct hutch_file_entries got;
 
     return work_list(&work, path, &options, &arena, &got, &err);
 }
 
 static int call_glob(const char *path)
 {
-    struct work_glob_options options = WORK_GLOB_INIT;
-    struct work_entries got;
+    struct hutch_file_glob_options options = HUTCH_FILE_GLOB_INIT;
+    struct hutch_file_entries got;
 
     return work_glob(&work, path, "**", &options, &arena, &got, &err);
 }
 
 static int call_delete(const char *path)
 {
-    struct work_delete_options options = WORK_DELETE_INIT;
+    struct hutch_file_delete_options options = HUTCH_FILE_DELETE_INIT;
 
     return work_delete(&work, path, &options, &err);
 }
@@ -149,8 +149,8 @@ static void magic_links(void **state)
 static void a_file_of_an_exbibyte(void **state)
 {
     static const char *const starts[] = {"", "text\n"};
-    struct work_read_options options = WORK_READ_INIT;
-    struct work_content got;
+    struct hutch_file_read_options options = HUTCH_FILE_READ_INIT;
+    struct hutch_file_content got;
     double start = now();
 
     for (size_t i = 0; i < ARRAY_LEN(starts); i++) {
@@ -239,8 +239,8 @@ static void names_of_all_kinds(void **state)
 {
     static const char *const names[] = {"\n", "a\nb",  " ",  "-rf", "\xff\xfe\xfd", "\x1b[31m", "*",
                                         "[",  "{a,b}", "\\", "...", "..a",          ".hutch-0"};
-    struct work_list_options options = WORK_LIST_INIT;
-    struct work_entries got;
+    struct hutch_file_list_options options = HUTCH_FILE_LIST_INIT;
+    struct hutch_file_entries got;
 
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         expect(names[i], call_write(names[i]), 0, 0);
@@ -257,9 +257,9 @@ static void names_of_all_kinds(void **state)
 
 static void a_tree_deeper_than_any_path(void **state)
 {
-    struct work_glob_options options = WORK_GLOB_INIT;
-    struct work_delete_options all = WORK_DELETE_INIT;
-    struct work_entries got;
+    struct hutch_file_glob_options options = HUTCH_FILE_GLOB_INIT;
+    struct hutch_file_delete_options all = HUTCH_FILE_DELETE_INIT;
+    struct hutch_file_entries got;
     fd_auto int fd = open(host("/ws"), O_PATH | O_DIRECTORY | O_CLOEXEC);
 
     for (int i = 0; i < 4096; i++) {
@@ -305,7 +305,7 @@ static void mazes_of_links(void **state)
 static void times_beyond_all_years(void **state)
 {
     struct timespec times[2] = {{.tv_sec = INT64_MAX / 2}, {.tv_sec = INT64_MAX / 2}};
-    struct work_entry got;
+    struct hutch_file_entry got;
 
     put("file", "");
     utimensat(AT_FDCWD, host("file"), times, 0);

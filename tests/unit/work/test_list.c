@@ -14,8 +14,8 @@
 
 #include "inside.h"
 
-static struct work_entry entry;
-static struct work_entries entries;
+static struct hutch_file_entry entry;
+static struct hutch_file_entries entries;
 
 static void stats(void **state)
 {
@@ -23,26 +23,26 @@ static void stats(void **state)
         const char *path;
         bool follow;
         int want, error;
-        enum work_type type;
+        enum hutch_file_type type;
         const char *name, *shown;
     } cases[] = {
-        {"file", false, 0, 0, WORK_FILE, "file", "/ws/file"},
-        {"/ws/file", false, 0, 0, WORK_FILE, "file", "/ws/file"},
-        {"//ws/.//file", false, 0, 0, WORK_FILE, "file", "/ws/file"},
-        {"dir/", false, 0, 0, WORK_DIRECTORY, "dir", "/ws/dir"},
-        {"dir/..", false, 0, 0, WORK_DIRECTORY, "..", "/ws/dir/.."},
-        {"/", false, 0, 0, WORK_DIRECTORY, "/", "/"},
-        {"/../../..", false, 0, 0, WORK_DIRECTORY, "..", "/../../.."},
-        {".", false, 0, 0, WORK_DIRECTORY, "ws", "/ws"},
-        {"link", false, 0, 0, WORK_SYMLINK, "link", "/ws/link"},
-        {"link", true, 0, 0, WORK_FILE, "link", "/ws/link"},
-        {"gone", false, 0, 0, WORK_SYMLINK, "gone", "/ws/gone"},
-        {"gone", true, 0, 0, WORK_SYMLINK, "gone", "/ws/gone"},
-        {"loop", true, 0, 0, WORK_SYMLINK, "loop", "/ws/loop"},
-        {"out", true, 0, 0, WORK_SYMLINK, "out", "/ws/out"}, /* "/" is the root: not there */
-        {"up/ws/file", false, 0, 0, WORK_FILE, "file", "/ws/up/ws/file"},
-        {"abs/file", false, 0, 0, WORK_FILE, "file", "/ws/abs/file"},
-        {"fifo", false, 0, 0, WORK_OTHER, "fifo", "/ws/fifo"},
+        {"file", false, 0, 0, HUTCH_FILE_REGULAR, "file", "/ws/file"},
+        {"/ws/file", false, 0, 0, HUTCH_FILE_REGULAR, "file", "/ws/file"},
+        {"//ws/.//file", false, 0, 0, HUTCH_FILE_REGULAR, "file", "/ws/file"},
+        {"dir/", false, 0, 0, HUTCH_FILE_DIRECTORY, "dir", "/ws/dir"},
+        {"dir/..", false, 0, 0, HUTCH_FILE_DIRECTORY, "..", "/ws/dir/.."},
+        {"/", false, 0, 0, HUTCH_FILE_DIRECTORY, "/", "/"},
+        {"/../../..", false, 0, 0, HUTCH_FILE_DIRECTORY, "..", "/../../.."},
+        {".", false, 0, 0, HUTCH_FILE_DIRECTORY, "ws", "/ws"},
+        {"link", false, 0, 0, HUTCH_FILE_SYMLINK, "link", "/ws/link"},
+        {"link", true, 0, 0, HUTCH_FILE_REGULAR, "link", "/ws/link"},
+        {"gone", false, 0, 0, HUTCH_FILE_SYMLINK, "gone", "/ws/gone"},
+        {"gone", true, 0, 0, HUTCH_FILE_SYMLINK, "gone", "/ws/gone"},
+        {"loop", true, 0, 0, HUTCH_FILE_SYMLINK, "loop", "/ws/loop"},
+        {"out", true, 0, 0, HUTCH_FILE_SYMLINK, "out", "/ws/out"}, /* "/" is the root: not there */
+        {"up/ws/file", false, 0, 0, HUTCH_FILE_REGULAR, "file", "/ws/up/ws/file"},
+        {"abs/file", false, 0, 0, HUTCH_FILE_REGULAR, "file", "/ws/abs/file"},
+        {"fifo", false, 0, 0, HUTCH_FILE_OTHER, "fifo", "/ws/fifo"},
         {"none", false, HUTCH_ENOTFOUND, ENOENT, 0, NULL, NULL},
         {"", false, HUTCH_ENOTFOUND, ENOENT, 0, NULL, NULL},
         {"file/x", false, HUTCH_EINVALID, ENOTDIR, 0, NULL, NULL},
@@ -101,7 +101,7 @@ static void long_paths_are_refused(void **state)
 
 static void lists(void **state)
 {
-    struct work_list_options options = WORK_LIST_INIT;
+    struct hutch_file_list_options options = HUTCH_FILE_LIST_INIT;
 
     put("b", "12");
     put("a\nb", "");
@@ -121,14 +121,14 @@ static void lists(void **state)
         assert_string_equal(entries.items[i].path + 4, names[i]);
     }
     assert_int_equal(entries.items[2].size, 2);
-    assert_int_equal(entries.items[3].type, WORK_DIRECTORY);
-    assert_int_equal(entries.items[4].type, WORK_SYMLINK);
+    assert_int_equal(entries.items[3].type, HUTCH_FILE_DIRECTORY);
+    assert_int_equal(entries.items[4].type, HUTCH_FILE_SYMLINK);
 
     options.follow = true;
     assert_int_equal(work_list(&work, "/ws/", &options, &arena, &entries, &err), 0);
-    assert_int_equal(entries.items[4].type, WORK_FILE);
+    assert_int_equal(entries.items[4].type, HUTCH_FILE_REGULAR);
     assert_int_equal(entries.items[4].size, 2);
-    assert_int_equal(entries.items[5].type, WORK_SYMLINK);
+    assert_int_equal(entries.items[5].type, HUTCH_FILE_SYMLINK);
 
     assert_int_equal(work_list(&work, "/", &options, &arena, &entries, &err), 0);
     assert_int_equal(entries.count, 1);
@@ -145,7 +145,7 @@ static void lists(void **state)
 
 static void what_cannot_be_listed(void **state)
 {
-    struct work_list_options options = WORK_LIST_INIT;
+    struct hutch_file_list_options options = HUTCH_FILE_LIST_INIT;
 
     put("file", "");
     make_link("loop", "loop");

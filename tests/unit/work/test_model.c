@@ -158,8 +158,8 @@ static void same(const char *what, const char *path, int got, int want)
 
 static void op_write(const char *path)
 {
-    struct work_write_options options = WORK_WRITE_INIT;
-    struct work_written got;
+    struct hutch_file_write_options options = HUTCH_FILE_WRITE_INIT;
+    struct hutch_file_written got;
     const char *text = random_text();
     int want = plain_parents(copy(path));
 
@@ -171,8 +171,8 @@ static void op_write(const char *path)
 
 static void op_read(const char *path)
 {
-    struct work_read_options options = WORK_READ_INIT;
-    struct work_content got;
+    struct hutch_file_read_options options = HUTCH_FILE_READ_INIT;
+    struct hutch_file_content got;
     uint64_t lines = 0, offset = dice(5), limit = dice(5);
     int want = plain_read(copy(path));
 
@@ -196,7 +196,7 @@ static void op_read(const char *path)
     size_t len = start ? (size_t)(end - start) : 0;
     assert_int_equal(got.total_lines, lines);
     assert_int_equal(got.len, len);
-    assert_memory_equal(got.content, start ? start : "", len);
+    assert_memory_equal(got.data, start ? start : "", len);
     assert_int_equal(got.size, strlen(data));
 }
 
@@ -204,8 +204,8 @@ static void op_edit(const char *path)
 {
     static const char *const words[] = {"one", "two", "\n", "ö", "one\n", "threeone"};
     static char changed[262144];
-    struct work_edit_options options = WORK_EDIT_INIT;
-    struct work_edited got;
+    struct hutch_file_edit_options options = HUTCH_FILE_EDIT_INIT;
+    struct hutch_file_edited got;
     const char *from = words[dice(6)], *to = words[dice(2)];
     int want = plain_read(copy(path));
     unsigned found = 0;
@@ -235,7 +235,7 @@ static void op_edit(const char *path)
 
 static void op_delete(const char *path)
 {
-    struct work_delete_options options = WORK_DELETE_INIT;
+    struct hutch_file_delete_options options = HUTCH_FILE_DELETE_INIT;
 
     options.recursive = dice(3) == 0;
     int want = plain_delete(copy(path), options.recursive);
@@ -244,16 +244,16 @@ static void op_delete(const char *path)
 
 static void op_stat(const char *path)
 {
-    struct work_entry got;
+    struct hutch_file_entry got;
     struct stat st;
     int want = lstat(copy(path), &st) < 0 ? errno : 0;
 
     same("stat", path, outcome(work_stat(&work, path, false, &arena, &got, &err)), want);
     if (want != 0)
         return;
-    assert_int_equal(got.type, S_ISDIR(st.st_mode)   ? WORK_DIRECTORY
-                               : S_ISLNK(st.st_mode) ? WORK_SYMLINK
-                                                     : WORK_FILE);
+    assert_int_equal(got.type, S_ISDIR(st.st_mode)   ? HUTCH_FILE_DIRECTORY
+                               : S_ISLNK(st.st_mode) ? HUTCH_FILE_SYMLINK
+                                                     : HUTCH_FILE_REGULAR);
     assert_int_equal(got.mode, st.st_mode & 07777);
     if (!S_ISDIR(st.st_mode))
         assert_int_equal(got.size, st.st_size);
@@ -271,8 +271,8 @@ static int not_dots(const struct dirent *e)
 
 static void op_list(const char *path)
 {
-    struct work_list_options options = WORK_LIST_INIT;
-    struct work_entries got;
+    struct hutch_file_list_options options = HUTCH_FILE_LIST_INIT;
+    struct hutch_file_entries got;
     struct dirent **names;
     int count = scandir(copy(path), &names, not_dots, bytewise);
     int want = count < 0 ? errno : 0;
@@ -308,8 +308,8 @@ static int by_text(const void *a, const void *b)
 
 static void op_glob(const char *path)
 {
-    struct work_glob_options options = WORK_GLOB_INIT;
-    struct work_entries got;
+    struct hutch_file_glob_options options = HUTCH_FILE_GLOB_INIT;
+    struct hutch_file_entries got;
 
     found_count = 0;
     nftw(copy("."), note_file, 16, FTW_PHYS);
@@ -335,8 +335,8 @@ static int count_hits(const char *path, const struct stat *st, int type, struct 
 
 static void op_grep(const char *path)
 {
-    struct work_grep_options options = WORK_GREP_INIT;
-    struct work_matches got;
+    struct hutch_file_grep_options options = HUTCH_FILE_GREP_INIT;
+    struct hutch_file_matches got;
 
     hits = 0;
     nftw(copy("."), count_hits, 16, FTW_PHYS);

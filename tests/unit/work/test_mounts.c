@@ -123,11 +123,11 @@ static bool is_mount(const char *path)
 
 static void mounts_hold(void **state)
 {
-    struct work_write_options how = WORK_WRITE_INIT;
-    struct work_edit_options editing = WORK_EDIT_INIT;
-    struct work_delete_options removing = WORK_DELETE_INIT;
-    struct work_written written;
-    struct work_edited edited;
+    struct hutch_file_write_options how = HUTCH_FILE_WRITE_INIT;
+    struct hutch_file_edit_options editing = HUTCH_FILE_EDIT_INIT;
+    struct hutch_file_delete_options removing = HUTCH_FILE_DELETE_INIT;
+    struct hutch_file_written written;
+    struct hutch_file_edited edited;
 
     if (work.root < 0) {
         SKIP("no mount namespace can be made here");
@@ -151,10 +151,10 @@ static void mounts_hold(void **state)
 
 static void what_is_granted_by_itself_can_be_written(void **state)
 {
-    struct work_write_options how = WORK_WRITE_INIT;
-    struct work_edit_options editing = WORK_EDIT_INIT;
-    struct work_written written;
-    struct work_edited edited;
+    struct hutch_file_write_options how = HUTCH_FILE_WRITE_INIT;
+    struct hutch_file_edit_options editing = HUTCH_FILE_EDIT_INIT;
+    struct hutch_file_written written;
+    struct hutch_file_edited edited;
 
     if (work.root < 0) {
         SKIP("no mount namespace can be made here");

@@ -156,23 +156,23 @@ static void count(struct tally *tally, int r)
 
 static void one_round(const char *file, const char *dir, struct tally *tally)
 {
-    struct work_read_options reading = WORK_READ_INIT;
-    struct work_write_options writing = WORK_WRITE_INIT;
-    struct work_edit_options editing = WORK_EDIT_INIT;
-    struct work_list_options listing = WORK_LIST_INIT;
-    struct work_glob_options globbing = WORK_GLOB_INIT;
-    struct work_grep_options grepping = WORK_GREP_INIT;
-    struct work_content content;
-    struct work_written written;
-    struct work_edited edited;
-    struct work_entry entry;
-    struct work_entries entries;
-    struct work_matches matches;
+    struct hutch_file_read_options reading = HUTCH_FILE_READ_INIT;
+    struct hutch_file_write_options writing = HUTCH_FILE_WRITE_INIT;
+    struct hutch_file_edit_options editing = HUTCH_FILE_EDIT_INIT;
+    struct hutch_file_list_options listing = HUTCH_FILE_LIST_INIT;
+    struct hutch_file_glob_options globbing = HUTCH_FILE_GLOB_INIT;
+    struct hutch_file_grep_options grepping = HUTCH_FILE_GREP_INIT;
+    struct hutch_file_content content;
+    struct hutch_file_written written;
+    struct hutch_file_edited edited;
+    struct hutch_file_entry entry;
+    struct hutch_file_entries entries;
+    struct hutch_file_matches matches;
 
     count(tally, work_write(&work, file, "mine", 4, &writing, &arena, &written, &err));
     int r = work_read(&work, file, &reading, &arena, &content, &err);
-    if (r == 0 && strcmp(content.content, "mine") != 0)
-        fail_msg("'%s' has '%s'", file, content.content);
+    if (r == 0 && strcmp(content.data, "mine") != 0)
+        fail_msg("'%s' has '%s'", file, content.data);
     count(tally, r);
     count(tally, work_edit(&work, file, "mine", "mine", &editing, &arena, &edited, &err));
     count(tally, work_stat(&work, file, true, &arena, &entry, &err));
@@ -188,7 +188,7 @@ static void one_round(const char *file, const char *dir, struct tally *tally)
     if (r == 0 && matches.count > 0)
         fail_msg("grep saw '%s'", matches.items[0].path);
     count(tally, r);
-    struct work_delete_options removing = {.recursive = true, .budget_ms = 1000};
+    struct hutch_file_delete_options removing = {.recursive = true, .budget_ms = 1000};
     count(tally, work_delete(&work, file, &removing, &err));
     arena_clear(&arena);
 }
@@ -199,7 +199,7 @@ static void nothing_outside_is_touched(void **state)
                                         "tree/x/canary",       "tree/z/y/sub/canary",
                                         "flip/../flip/canary", "tree/x/../../flip/canary"};
     static const char *const dirs[] = {"flip", "flip/sub", "tree", "tree/x/..", "flip", "tree/x"};
-    struct work_delete_options removing = {.recursive = true, .budget_ms = 1000};
+    struct hutch_file_delete_options removing = {.recursive = true, .budget_ms = 1000};
     struct stat before[2];
     struct tally tally = {0};
     unsigned removed = 0;

@@ -11,11 +11,11 @@
 
 #include "inside.h"
 
-static struct work_content got;
+static struct hutch_file_content got;
 
 static int read_with(const char *path, uint64_t offset, uint64_t limit, size_t max)
 {
-    struct work_read_options options = WORK_READ_INIT;
+    struct hutch_file_read_options options = HUTCH_FILE_READ_INIT;
 
     options.offset = offset;
     options.limit = limit;
@@ -64,11 +64,11 @@ static void lines(void **state)
         put("file", cases[i].file);
         expect(cases[i].file, read_with("file", cases[i].offset, cases[i].limit, cases[i].max), 0,
                0);
-        if (strcmp(got.content, cases[i].want) != 0 || got.start_line != cases[i].start ||
+        if (strcmp(got.data, cases[i].want) != 0 || got.start_line != cases[i].start ||
             got.end_line != cases[i].end || got.total_lines != cases[i].total ||
             got.truncated != cases[i].truncated || got.next_offset != cases[i].next ||
             (cases[i].limit > 0 && got.more != (cases[i].next != 0)))
-            fail_msg("row %zu: '%s' %d-%d of %d, next %d, %d", i, got.content, (int)got.start_line,
+            fail_msg("row %zu: '%s' %d-%d of %d, next %d, %d", i, got.data, (int)got.start_line,
                      (int)got.end_line, (int)got.total_lines, (int)got.next_offset, got.truncated);
         assert_int_equal(got.len, strlen(cases[i].want));
         assert_int_equal(got.size, strlen(cases[i].file));
@@ -92,7 +92,7 @@ static void pages_add_up_to_the_file(void **state)
     uint64_t offset = 0;
     do {
         expect("page", read_with("file", offset, 333, 9000), 0, 0);
-        memcpy(all + have, got.content, got.len);
+        memcpy(all + have, got.data, got.len);
         have += got.len;
         assert_true(got.more == (got.end_line < got.total_lines));
         offset = got.next_offset;
@@ -122,7 +122,7 @@ static void binary_or_not(void **state)
         if (!cases[i].binary)
             continue;
         assert_int_equal(got.len, cases[i].len);
-        assert_memory_equal(got.content, cases[i].data, cases[i].len);
+        assert_memory_equal(got.data, cases[i].data, cases[i].len);
         assert_int_equal(got.utf8, cases[i].utf8);
         assert_false(got.more);
         assert_int_equal(got.start_line, 0);
@@ -169,7 +169,7 @@ static void bytes(void **state)
         {0, 0, 100, "", true, false},
         {0, UINT64_MAX, 9, "012345678", true, true},
     };
-    struct work_read_options options = WORK_READ_INIT;
+    struct hutch_file_read_options options = HUTCH_FILE_READ_INIT;
 
     put("file", "0123456789");
     options.bytes = true;
@@ -178,7 +178,7 @@ static void bytes(void **state)
         options.limit = cases[i].limit;
         options.max_bytes = cases[i].max;
         expect("bytes", work_read(&work, "file", &options, &arena, &got, &err), 0, 0);
-        assert_string_equal(got.content, cases[i].want);
+        assert_string_equal(got.data, cases[i].want);
         assert_int_equal(got.more, cases[i].more);
         assert_int_equal(got.truncated, cases[i].truncated);
         assert_true(got.next_offset == (got.more ? cases[i].offset + got.len : 0));
@@ -190,7 +190,7 @@ static void bytes(void **state)
 static void large_files_come_back_whole(void **state)
 {
     enum { LEN = 11 << 20 };
-    struct work_read_options options = WORK_READ_INIT;
+    struct hutch_file_read_options options = HUTCH_FILE_READ_INIT;
     char *data = malloc(LEN);
 
     assert_non_null(data);
@@ -201,7 +201,7 @@ static void large_files_come_back_whole(void **state)
     options.limit = options.max_bytes = LEN;
     expect("large", work_read(&work, "file", &options, &arena, &got, &err), 0, 0);
     assert_int_equal(got.len, LEN);
-    assert_memory_equal(got.content, data, LEN);
+    assert_memory_equal(got.data, data, LEN);
     assert_false(got.more);
     free(data);
 }
@@ -209,7 +209,7 @@ static void large_files_come_back_whole(void **state)
 static void looks_no_farther_than_told(void **state)
 {
     static char data[1 << 20];
-    struct work_read_options options = WORK_READ_INIT;
+    struct hutch_file_read_options options = HUTCH_FILE_READ_INIT;
 
     memset(data, '\n', sizeof data);
     put_bytes("file", data, sizeof data);
@@ -233,7 +233,7 @@ static void looks_no_farther_than_told(void **state)
 static void files_whose_size_lies(void **state)
 {
     struct work host_root = WORK_INIT;
-    struct work_read_options options = WORK_READ_INIT;
+    struct hutch_file_read_options options = HUTCH_FILE_READ_INIT;
 
     host_root.root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     int r = work_read(&host_root, "/proc/version", &options, &arena, &got, &err);

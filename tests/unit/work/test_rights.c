@@ -18,19 +18,19 @@
 
 #define OTHER 23456
 
-static struct work_content content;
-static struct work_written written;
+static struct hutch_file_content content;
+static struct hutch_file_written written;
 
 static int read_as(const char *path)
 {
-    struct work_read_options options = WORK_READ_INIT;
+    struct hutch_file_read_options options = HUTCH_FILE_READ_INIT;
 
     return work_read(&work, path, &options, &arena, &content, &err);
 }
 
 static int write_as(const char *path)
 {
-    struct work_write_options options = WORK_WRITE_INIT;
+    struct hutch_file_write_options options = HUTCH_FILE_WRITE_INIT;
 
     return work_write(&work, path, "x", 1, &options, &arena, &written, &err);
 }
@@ -62,7 +62,7 @@ static struct state look(void)
 
 static void rights_are_the_sandboxs(void **state)
 {
-    struct work_delete_options options = WORK_DELETE_INIT;
+    struct hutch_file_delete_options options = HUTCH_FILE_DELETE_INIT;
 
     if (geteuid() != 0) {
         SKIP("only root can have other ids");
@@ -196,8 +196,8 @@ static void *keep_reading(void *arg)
     struct job *job = arg;
 
     for (int i = 0; i < 2000; i++) {
-        struct work_read_options options = WORK_READ_INIT;
-        struct work_content got;
+        struct hutch_file_read_options options = HUTCH_FILE_READ_INIT;
+        struct hutch_file_content got;
         struct arena own;
 
         arena_init(&own);

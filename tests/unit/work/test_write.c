@@ -11,11 +11,11 @@
 
 #include "inside.h"
 
-static struct work_written got;
+static struct hutch_file_written got;
 
 static int write_with(const char *path, const char *text, mode_t mode, bool exclusive)
 {
-    struct work_write_options options = {.mode = mode, .exclusive = exclusive};
+    struct hutch_file_write_options options = {.mode = mode, .exclusive = exclusive};
 
     return work_write(&work, path, text, strlen(text), &options, &arena, &got, &err);
 }
@@ -23,8 +23,8 @@ static int write_with(const char *path, const char *text, mode_t mode, bool excl
 /* Nothing with a temporary name may stay. */
 static void no_leftovers(const char *dir)
 {
-    struct work_list_options options = WORK_LIST_INIT;
-    struct work_entries entries;
+    struct hutch_file_list_options options = HUTCH_FILE_LIST_INIT;
+    struct hutch_file_entries entries;
 
     assert_int_equal(work_list(&work, dir, &options, &arena, &entries, &err), 0);
     for (size_t i = 0; i < entries.count; i++)
@@ -231,7 +231,7 @@ static void readers_see_old_or_new(void **state)
 
 static void empty_and_binary(void **state)
 {
-    struct work_write_options options = WORK_WRITE_INIT;
+    struct hutch_file_write_options options = HUTCH_FILE_WRITE_INIT;
 
     assert_int_equal(work_write(&work, "empty", NULL, 0, &options, &arena, &got, &err), 0);
     assert_string_equal(get("empty"), "");
