@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sys/path.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -13,6 +14,8 @@
 #define K_RESOLVE_BENEATH 0x08
 #define K_RESOLVE_IN_ROOT 0x10
 
+#define TRIES_MAX 256
+
 struct k_open_how {
     uint64_t flags;
     uint64_t mode;
@@ -21,13 +24,16 @@ struct k_open_how {
 
 static int open_how(int dir, const char *path, struct k_open_how how)
 {
-    int r;
+    int r = -EAGAIN;
 
     how.flags |= O_CLOEXEC;
-    /* -EAGAIN: a rename raced with the walk, and the kernel could not tell if it stayed beneath. */
-    do {
+    /*
+     * -EAGAIN: a rename, anywhere on the host, raced with the walk, and the kernel could not tell if it
+     * stayed beneath. Not for ever: who renames all the time, and leads us through thousands of ".." by
+     * links, makes every try fail.
+     */
+    for (int tries = 0; tries < TRIES_MAX && (r == -EAGAIN || r == -EINTR); tries++)
         r = ret_errno(syscall(K_SYS_openat2, dir, path[0] ? path : ".", &how, sizeof how));
-    } while (r == -EAGAIN || r == -EINTR);
     return r;
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening paths without trusting what lies on the way. Linux 5.6. */
+/*
+ * Opening paths without trusting what lies on the way. Linux 5.6. All return a descriptor or -errno;
+ * -EAGAIN when renames kept the kernel from an answer, for too many tries.
+ */
 #pragma once
 
 #include <stdint.h>

@@ -16,6 +16,7 @@ static int code_of(int error)
     case EACCES:
     case EPERM:
     case EROFS: return HUTCH_EDENIED;
+    case EAGAIN:
     case EBUSY:
     case ETXTBSY:
     case ETIMEDOUT: return HUTCH_EBUSY;
@@ -41,6 +42,7 @@ static int code_of(int error)
 static const char *hint(int error)
 {
     switch (error) {
+    case EAGAIN: return ": something on its way is being moved all the time";
     case EINVAL: return ": it is not a regular file";
     case EFBIG: return ": it is too large";
     case EILSEQ: return ": it is a binary file";

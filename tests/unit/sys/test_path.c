@@ -13,6 +13,22 @@
 
 #include "../scratch.h"
 
+/* How many calls from now on fail with EAGAIN, as they do while others rename. */
+static long failing;
+
+long __real_syscall(long number, ...);
+long __wrap_syscall(long number, long a, long b, long c, long d);
+
+long __wrap_syscall(long number, long a, long b, long c, long d)
+{
+    if (failing > 0) {
+        failing--;
+        errno = EAGAIN;
+        return -1;
+    }
+    return __real_syscall(number, a, b, c, d);
+}
+
 static int setup(void **state)
 {
     static const char *const tree[] = {
@@ -170,12 +186,28 @@ static void magic_links_are_not_followed(void **state)
     assert_int_equal(sys_open_inside(1 << 20, "x", O_PATH), -EBADF);
 }
 
+static void renames_do_not_hold_us_up_for_ever(void **state)
+{
+    fd_auto int root = open(at("@/root"), O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+    failing = 20;
+    fd_auto int fd = sys_open_inside(root, "/dir/file", O_PATH);
+    if (fd == -ENOSYS)
+        SKIP("this kernel has no openat2");
+    assert_true(fd >= 0);
+    failing = LONG_MAX;
+    assert_int_equal(sys_open_inside(root, "/dir/file", O_PATH), -EAGAIN);
+    assert_int_equal(sys_open_beneath(root, "dir", O_PATH, 0), -EAGAIN);
+    failing = 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(only_what_is_beneath_without_links, setup, scratch_remove),
         cmocka_unit_test_setup_teardown(inside_a_root_links_are_followed, setup, scratch_remove),
         cmocka_unit_test(magic_links_are_not_followed),
+        cmocka_unit_test_setup_teardown(renames_do_not_hold_us_up_for_ever, setup, scratch_remove),
     };
 
     umask(022);
