@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/sandbox.h"
 
+#include <poll.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -94,9 +95,12 @@ void hutch_sandbox_close(struct hutch_sandbox *sandbox)
 int sandbox_work(struct hutch_sandbox *sandbox, struct work *ret, struct hutch_error *err)
 {
     const struct plan_identity *identity = &sandbox->plan->identity;
+    struct pollfd end = {.fd = sandbox->sandbox->exit_fd, .events = POLLIN};
     struct work work = WORK_INIT;
 
-    if (sandbox->gone || sandbox->error.code || sandbox->sandbox->root_fd < 0)
+    /* Nobody may have stepped since it ended. */
+    if (sandbox->gone || sandbox->error.code || sandbox->sandbox->root_fd < 0 ||
+        poll(&end, 1, 0) != 0)
         return err_set(err, HUTCH_ESTATE, "sandbox", "the sandbox has ended");
     work.root = sandbox->sandbox->root_fd;
     work.cwd = sandbox->plan->workspace;

@@ -70,8 +70,10 @@ static void answer_well(struct init *init, struct proto_answer message, int term
     if (!init->introduced) {
         fds[count++] = FD_PROC;
         fds[count++] = FD_MEMORY;
-        if (init->plan->lasting)
+        if (init->plan->lasting) {
             fds[count++] = FD_ROOT;
+            fds[count++] = FD_MOUNTS;
+        }
     }
     if (terminal >= 0)
         fds[count++] = terminal;
@@ -81,8 +83,10 @@ static void answer_well(struct init *init, struct proto_answer message, int term
     init->introduced = true;
     close(FD_PROC);
     close(FD_MEMORY);
-    if (init->plan->lasting)
+    if (init->plan->lasting) {
         close(FD_ROOT);
+        close(FD_MOUNTS);
+    }
 }
 
 static _Noreturn void give_up(const struct init *init, enum proto_step step, uint32_t index, int r)

@@ -57,6 +57,7 @@ struct native {
     size_t join_count;
     int proc; /* the sandbox's, and its tmpfs; -1 before init has sent them */
     int memory;
+    int mounts;              /* held, never used: see proto.h */
     struct account *account; /* of what no group counts; NULL: nothing, or not yet */
     bool swept;
     struct sandbox_usage usage; /* as measured last */
@@ -259,6 +260,7 @@ static int native_start(const struct plan *plan, struct sandbox **ret, struct hu
         .ops = &native_ops, .events_fd = -1, .exit_fd = -1, .proc_fd = -1, .root_fd = -1};
     native->plan = plan;
     native->memory = -1;
+    native->mounts = -1;
     native->usage = unknown_usage;
     for (size_t i = 0; i < mount_count; i++)
         trees[i] = -1;
@@ -427,8 +429,10 @@ static void take_fds(struct native *native, struct sandbox_event *event, const i
     if (good && native->base.proc_fd < 0 && count >= wanted) {
         native->base.proc_fd = fds[PROTO_FD_PROC];
         native->memory = fds[PROTO_FD_MEMORY];
-        if (native->plan->lasting)
+        if (native->plan->lasting) {
             native->base.root_fd = fds[PROTO_FD_ROOT];
+            native->mounts = fds[PROTO_FD_MOUNTS];
+        }
         used = wanted;
     }
     if (good && event->type == SANDBOX_STARTED && used < count)
@@ -606,6 +610,7 @@ static void native_free(struct sandbox *sandbox)
     fd_close(&sandbox->exit_fd);
     fd_close(&native->base.proc_fd);
     fd_close(&native->base.root_fd);
+    fd_close(&native->mounts);
     fd_close(&native->memory);
     for (size_t i = 0; i < native->join_count; i++)
         fd_close(&native->joins[i]);

@@ -120,6 +120,11 @@ enum proto_fd {
     PROTO_FD_PROC,   /* the sandbox's /proc */
     PROTO_FD_MEMORY, /* the file system of all that is its own */
     PROTO_FD_ROOT,   /* what is "/" inside */
+    /*
+     * Its mount namespace. Without a process and without this it would go, and mounts come apart: whoever
+     * still has its root would see what lies below what hides and protects.
+     */
+    PROTO_FD_MOUNTS,
     PROTO_FD_COUNT,
 };
 

@@ -165,13 +165,18 @@ static int keep_descriptors(struct init *init)
         [FD_LANDLOCK] = init->landlock,
         [FD_PROC] = ret_errno(open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC)),
         [FD_MEMORY] = init->files.memory_fd,
-        [FD_ROOT] = plan->lasting ? ret_errno(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)) : -1,
+        [FD_ROOT] = -1,
+        [FD_MOUNTS] = -1,
     };
 
     if (keep[FD_SIGNALS] < 0 || keep[FD_PROC] < 0)
         return keep[FD_SIGNALS] < 0 ? keep[FD_SIGNALS] : keep[FD_PROC];
-    if (plan->lasting && keep[FD_ROOT] < 0)
-        return keep[FD_ROOT];
+    if (plan->lasting) {
+        keep[FD_ROOT] = ret_errno(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+        keep[FD_MOUNTS] = ret_errno(open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC));
+        if (keep[FD_ROOT] < 0 || keep[FD_MOUNTS] < 0)
+            return keep[FD_ROOT] < 0 ? keep[FD_ROOT] : keep[FD_MOUNTS];
+    }
     int r = place_descriptors(keep);
     init->sock = FD_SOCKET;
     init->landlock = keep[FD_LANDLOCK] < 0 ? -1 : FD_LANDLOCK;

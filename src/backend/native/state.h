@@ -21,6 +21,7 @@ enum init_fd {
     FD_PROC,     /* given to the engine with the first answer, and closed */
     FD_MEMORY,   /* the same */
     FD_ROOT,     /* the same, in a sandbox that lasts */
+    FD_MOUNTS,   /* the same */
     FD_COUNT,
 };
 
