@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Calls on the files of a sandbox, next to commands in it: both must see the same, and be refused the
+ * same. What is refused to the calls alone is what waits or leads out.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <hutch.h>
+
+#include "../box/drive.h"
+
+static const char *const layouts[] = {"host", "minimal", "root"};
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+static struct hutch_error err;
+
+/* A call that must work. */
+#define OK(call)                                                                                   \
+    do {                                                                                           \
+        if ((call) < 0)                                                                            \
+            box_fatal(__FILE__, __LINE__, "%s: %s (errno %d, at %s)", #call, err.msg,              \
+                      err.sys_errno, err.where);                                                   \
+    } while (0)
+
+static struct hutch_sandbox *open_box(const char *const *flags)
+{
+    struct hutch_policy *policy = drive_policy(flags);
+    struct hutch_sandbox *sandbox = NULL;
+
+    OK(hutch_sandbox_open(policy, NULL, NULL, &sandbox, &err));
+    hutch_policy_free(policy);
+    return sandbox;
+}
+
+static const char *cwd_of(const struct hutch_sandbox *sandbox)
+{
+    struct hutch_sandbox_info info = {.size = sizeof info};
+
+    OK(hutch_sandbox_info(sandbox, &info, &err));
+    return info.cwd;
+}
+
+/* Run a line in the shell of the sandbox; what it printed. */
+static const char *sh(struct hutch_sandbox *sandbox, const char *line)
+{
+    struct hutch_command command = HUTCH_COMMAND_INIT;
+    struct hutch_result *result = NULL;
+
+    command.argv = LIST("sh", "-c", line);
+    OK(hutch_sandbox_exec(sandbox, &command, &result, &err));
+    const char *out = box_text("%s%s", result->stdout_data, result->stderr_data);
+    hutch_result_free(result);
+    return out;
+}
+
+/* The whole file, or the word for why not, in angle brackets. */
+static const char *call_read(struct hutch_sandbox *sandbox, const char *path)
+{
+    struct hutch_file_content *content = NULL;
+
+    if (hutch_file_read(sandbox, path, NULL, &content, &err) < 0)
+        return box_text("<%s>", hutch_error_word(&err));
+    const char *text = box_text("%s", content->data);
+    hutch_file_free(content);
+    return text;
+}
+
+/* "ok", or the word for why not. */
+static const char *call_write(struct hutch_sandbox *sandbox, const char *path, const char *text)
+{
+    int r = hutch_file_write(sandbox, path, text, strlen(text), NULL, NULL, &err);
+
+    return r < 0 ? hutch_error_word(&err) : "ok";
+}
+
+static const char *call_delete(struct hutch_sandbox *sandbox, const char *path)
+{
+    struct hutch_file_delete_options options = HUTCH_FILE_DELETE_INIT;
+
+    options.recursive = true;
+    return hutch_file_delete(sandbox, path, &options, &err) < 0 ? hutch_error_word(&err) : "ok";
+}
+
+/* What the root layout leaves in the workspace: its mount points, empty directories. */
+static void expect_mount_points(void)
+{
+    static const char *const names[] = {".cache", "dev",  "etc", "proc",  "tmp",   "usr",
+                                        "bin",    "sbin", "lib", "lib32", "lib64", "libx32"};
+    struct stat st;
+
+    for (size_t i = 0; i < COUNT(names); i++)
+        if (stat(names[i], &st) == 0)
+            box_expect(box_text("work/%s", names[i]));
+}
+
+static void check_list(struct hutch_sandbox *sandbox)
+{
+    struct hutch_file_entries *entries = NULL;
+    const char *names = "";
+
+    OK(hutch_file_list(sandbox, NULL, NULL, &entries, &err));
+    for (size_t i = 0; i < entries->count; i++)
+        names = box_text("%s%s\n", names, entries->items[i].name);
+    hutch_file_free(entries);
+    CHECK_TEXT(sh(sandbox, "LC_ALL=C ls -A"), names);
+}
+
+/* There and back, under a name relative to where commands start and under its whole path. */
+static void check_both_ways(struct hutch_sandbox *sandbox)
+{
+    const char *cwd = cwd_of(sandbox);
+    const char *slash = cwd[1] ? "/" : "";
+
+    CHECK_TEXT("ok", call_write(sandbox, "sub/by call", "written by a call\n"));
+    CHECK_TEXT("written by a call\n", sh(sandbox, "cat 'sub/by call'"));
+    CHECK_TEXT("written by a call\n", sh(sandbox, box_text("cat '%s%ssub/by call'", cwd, slash)));
+    CHECK_TEXT("", sh(sandbox, "echo more >>'sub/by call'"));
+    CHECK_TEXT("written by a call\nmore\n",
+               call_read(sandbox, box_text("%s%ssub/by call", cwd, slash)));
+
+    CHECK_TEXT("", sh(sandbox, "echo by a command >'sub/by\ncommand'; mkdir -m 700 sub/closed; "
+                               "echo x >sub/closed/x"));
+    CHECK_TEXT("by a command\n", call_read(sandbox, "sub/by\ncommand"));
+    CHECK_TEXT("x\n", call_read(sandbox, "sub/closed/x"));
+    CHECK_TEXT("ok", call_write(sandbox, "sub/closed/y", "y"));
+
+    /* The same owner, inside. */
+    CHECK_TEXT(sh(sandbox, "stat -c '%u %g' 'sub/by\ncommand'"),
+               sh(sandbox, "stat -c '%u %g' 'sub/by call'"));
+    CHECK_TEXT("644\n", sh(sandbox, "stat -c %a 'sub/by call'"));
+    check_list(sandbox);
+
+    CHECK_TEXT("", sh(sandbox, "echo of a command >/tmp/c"));
+    CHECK_TEXT("of a command\n", call_read(sandbox, "/tmp/c"));
+    CHECK_TEXT("ok", call_write(sandbox, "/tmp/d/e", "of a call"));
+    CHECK_TEXT("of a call", sh(sandbox, "cat /tmp/d/e"));
+    CHECK_TEXT("denied", call_write(sandbox, "/usr/hutch-test", "x"));
+    CHECK_TEXT("denied", call_write(sandbox, "/etc/hutch-test", "x"));
+    CHECK_TEXT("ok", call_delete(sandbox, "sub"));
+    CHECK_TEXT("gone\n", sh(sandbox, "test -e sub || echo gone"));
+    CHECK_TEXT("ok", call_write(sandbox, "kept", "x"));
+}
+
+static void calls_and_commands_see_the_same_files(void)
+{
+    for (size_t i = 0; i < COUNT(layouts); i++) {
+        struct stat st, dir;
+        struct hutch_sandbox *sandbox = open_box(LIST("--layout", layouts[i]));
+        check_both_ways(sandbox);
+        hutch_sandbox_close(sandbox);
+        /* On the host it is the workspace owner's. */
+        REQUIRE(stat("kept", &st) == 0 && stat(".", &dir) == 0);
+        CHECK_INT(dir.st_uid, st.st_uid);
+        REQUIRE(unlink("kept") == 0);
+
+        sandbox = open_box(LIST("--layout", layouts[i], "-w", "tmpfs"));
+        check_both_ways(sandbox);
+        hutch_sandbox_close(sandbox);
+        CHECK(access("kept", F_OK) < 0);
+    }
+    expect_mount_points();
+}
+
+/* Two sandboxes at once, and each has its own. */
+static void sandboxes_never_meet(void)
+{
+    struct hutch_sandbox *one = open_box(LIST("--layout", "minimal", "-w", "tmpfs"));
+    struct hutch_sandbox *two = open_box(LIST("--layout", "minimal", "-w", "tmpfs"));
+
+    CHECK_TEXT("ok", call_write(one, "/tmp/file", "one"));
+    CHECK_TEXT("<not_found>", call_read(two, "/tmp/file"));
+    CHECK_TEXT("ok", call_write(two, "file", "two"));
+    CHECK_TEXT("<not_found>", call_read(one, "file"));
+    hutch_sandbox_close(two);
+    CHECK_TEXT("one", call_read(one, "/tmp/file"));
+    hutch_sandbox_close(one);
+}
+
+/* What a command can do with a path, and what a call can: "rw", "r-", "-w" or "--". */
+static void compare_rights(struct hutch_sandbox *sandbox, const char *path)
+{
+    bool readable = call_read(sandbox, path)[0] != '<'; /* before anybody makes it */
+    const char *by_command = sh(sandbox,
+                                box_text("cat '%s' >/dev/null 2>&1 && printf r || printf -; "
+                                         "{ printf x >>'%s'; } 2>/dev/null && printf w || printf -",
+                                         path, path));
+    bool writable = strcmp(call_write(sandbox, path, "text\n"), "ok") == 0;
+    const char *by_call = box_text("%c%c", readable ? 'r' : '-', writable ? 'w' : '-');
+
+    box_check(strcmp(by_command, by_call) == 0, __FILE__, __LINE__,
+              "'%s': %s for a command, %s for a call", path, by_command, by_call);
+}
+
+static void rules_hold_for_calls(void)
+{
+    static const char *const paths[] = {
+        "f",
+        "hidden",
+        "hid/f",
+        "protected",
+        "prot/f",
+        "prot/open/f",
+        "prot/new",
+        "hid/new",
+        "ro/f",
+        "ro/new",
+        "new",
+        "link",
+        "hidlink/f",
+        "../out/f",
+        "../out/w/f",
+        "../out/w/new",
+        "../out/one",
+        "/etc/passwd",
+        "/etc/shadow",
+        "/proc/1/environ",
+        "/proc/version",
+        "/proc/kcore",
+        "/proc/sys/kernel/hostname",
+        "/sys/kernel/notes",
+    };
+
+    box_dir("work/hid");
+    box_dir("work/prot");
+    box_dir("work/prot/open");
+    box_dir("work/ro");
+    box_dir("out/w");
+    static const char *const files[] = {
+        "work/f",           "work/hidden", "work/hid/f", "work/protected", "work/prot/f",
+        "work/prot/open/f", "work/ro/f",   "out/f",      "out/w/f",        "out/one"};
+    for (size_t i = 0; i < COUNT(files); i++)
+        box_file(files[i], "text\n");
+    box_symlink("protected", "work/link");
+    box_symlink("hid", "work/hidlink");
+    struct hutch_sandbox *sandbox = open_box(LIST(
+        "--hide", "hidden", "--hide", "hid", "--protect", "protected", "--protect", "prot",
+        "--write", "prot/open", "--read", "ro", "--write", "../out/w", "--write", "../out/one"));
+    for (size_t i = 0; i < COUNT(paths); i++)
+        compare_rights(sandbox, paths[i]);
+
+    /* Neither removed nor replaced, and not what is above them. */
+    CHECK_TEXT("state", call_delete(sandbox, "protected"));
+    CHECK_TEXT("state", call_delete(sandbox, "hidden"));
+    CHECK_TEXT("state", call_delete(sandbox, "hid"));
+    CHECK_TEXT("state", call_delete(sandbox, "prot"));
+    CHECK_TEXT("denied", call_delete(sandbox, "prot/f"));
+    CHECK_TEXT("<denied>", call_read(sandbox, "hidden"));
+    hutch_sandbox_close(sandbox);
+    box_expect("work/new");
+    box_expect("out/w/new");
+    CHECK_TEXT("text\n", box_read("hidden"));
+    CHECK_TEXT("text\n", box_read("protected"));
+    CHECK_TEXT("text\n", box_read("prot/f"));
+}
+
+static const char *found(struct hutch_sandbox *sandbox, const char *path)
+{
+    struct hutch_file_grep_options options = HUTCH_FILE_GREP_INIT;
+    struct hutch_file_matches *matches = NULL;
+    struct hutch_file_entries *entries = NULL;
+    const char *out = "";
+
+    OK(hutch_file_grep(sandbox, path, "secret", &options, &matches, &err));
+    for (size_t i = 0; i < matches->count; i++)
+        out = box_text("%sline %s\n", out, matches->items[i].path);
+    hutch_file_free(matches);
+    OK(hutch_file_glob(sandbox, path, "*secret*", NULL, &entries, &err));
+    for (size_t i = 0; i < entries->count; i++)
+        out = box_text("%sname %s\n", out, entries->items[i].path);
+    hutch_file_free(entries);
+    return out;
+}
+
+static void searches_do_not_find_what_is_hidden(void)
+{
+    box_dir("work/hid");
+    box_file("work/hid/secret", "secret\n");
+    box_file("work/secret", "secret\n");
+    struct hutch_sandbox *sandbox = open_box(LIST("--layout", "minimal", "--hide", "hid"));
+    CHECK_TEXT("line /workspace/secret\nname /workspace/secret\n", found(sandbox, NULL));
+    CHECK_TEXT("line /workspace/secret\nname /workspace/secret\n", found(sandbox, "/workspace"));
+    hutch_sandbox_close(sandbox);
+}
+
+static bool is_gone(void *path)
+{
+    return access(path, F_OK) < 0;
+}
+
+/* There is nothing to mount on: what appears is taken away, whoever made it. */
+static void what_is_protected_and_missing_stays_missing(void)
+{
+    box_dir("work/dir");
+    struct hutch_sandbox *sandbox = open_box(LIST("--protect", "dir/missing"));
+    call_write(sandbox, "dir/missing", "x");
+    CHECK(box_eventually(is_gone, (void *)(uintptr_t) "dir/missing"));
+    CHECK_TEXT("ok", call_write(sandbox, "dir/other", "x"));
+    hutch_sandbox_close(sandbox);
+    CHECK(access("dir/missing", F_OK) < 0);
+    box_expect("work/dir/other");
+}
+
+/* Every call on something that is no file or leads out: none may work, wait, or reach the host. */
+static void check_hostile(struct hutch_sandbox *sandbox, const char *path)
+{
+    struct hutch_file_transfers *transfers = NULL;
+    struct hutch_file_entries *entries = NULL;
+    struct hutch_file_matches *matches = NULL;
+    const double start = box_now_ms();
+
+    const char *text = call_read(sandbox, path);
+    box_check(text[0] == '<', __FILE__, __LINE__, "'%s' was read: %s", path, text);
+    box_check(hutch_file_edit(sandbox, path, "a", "b", NULL, NULL, &err) < 0, __FILE__, __LINE__,
+              "'%s' was edited", path);
+    box_check(strcmp(call_write(sandbox, path, "x"), "ok") != 0, __FILE__, __LINE__,
+              "'%s' was written", path);
+    OK(hutch_file_download(sandbox, &path, 1, NULL, &transfers, &err));
+    box_check(transfers->items[0].error.code != 0, __FILE__, __LINE__, "'%s' was sent", path);
+    hutch_file_free(transfers);
+    box_check(hutch_file_grep(sandbox, path, "", NULL, &matches, &err) < 0, __FILE__, __LINE__,
+              "'%s' was searched", path);
+    box_check(hutch_file_list(sandbox, path, NULL, &entries, &err) < 0, __FILE__, __LINE__,
+              "'%s' was listed", path);
+    box_check(box_now_ms() - start < 2000, __FILE__, __LINE__, "'%s' took too long", path);
+}
+
+static void things_that_wait_or_lead_out(void)
+{
+    static const char *const paths[] = {
+        "fifo",
+        "fifolink",
+        "/dev/null",
+        "/dev/zero",
+        "/dev/tty",
+        "/dev/ptmx",
+        "/dev/stdin",
+        "root/etc/passwd",
+        "self",
+        "first",
+        "/proc/1/root/etc/passwd",
+        "/proc/1/cwd/x",
+        "/proc/1/exe",
+        "/proc/self/root/etc/passwd",
+        "/proc/self/fd/0",
+        "/proc/thread-self/cwd/x",
+    };
+
+    box_file("out/secret", "secret\n");
+    for (size_t i = 0; i < COUNT(layouts); i++) {
+        struct hutch_sandbox *sandbox = open_box(LIST("--layout", layouts[i], "-w", "tmpfs"));
+        CHECK_TEXT("", sh(sandbox, "mkfifo fifo; ln -s fifo fifolink; ln -s /proc/self/root root; "
+                                   "ln -s /proc/self/exe self; ln -s /proc/1/exe first"));
+        for (size_t k = 0; k < COUNT(paths); k++)
+            check_hostile(sandbox, paths[k]);
+        OK(hutch_file_delete(sandbox, "fifo", NULL, &err));
+        OK(hutch_file_delete(sandbox, "root", NULL, &err));
+        hutch_sandbox_close(sandbox);
+    }
+}
+
+/* "/" is the sandbox's, for links and for "..". */
+static void no_path_leads_to_the_host(void)
+{
+    const char *climb = "../../../../../../../../../../..";
+
+    box_file("out/secret", "secret\n");
+    for (size_t i = 1; i < COUNT(layouts); i++) {
+        struct hutch_sandbox *sandbox = open_box(LIST("--layout", layouts[i], "-w", "tmpfs"));
+        const char *secret = box_text("%s/secret", box.out);
+
+        CHECK_TEXT("", sh(sandbox, box_text("ln -s %s link; ln -s %s%s up; ln -s %s dir", secret,
+                                            climb, secret, box.out)));
+        CHECK_TEXT("<not_found>", call_read(sandbox, "link"));
+        CHECK_TEXT("<not_found>", call_read(sandbox, "up"));
+        CHECK_TEXT("<not_found>", call_read(sandbox, "dir/secret"));
+        CHECK_TEXT("<not_found>", call_read(sandbox, box_text("%s%s", climb, secret)));
+        call_write(sandbox, "link", "changed\n");
+        call_write(sandbox, "dir/secret", "changed\n");
+        call_delete(sandbox, "dir/secret");
+        hutch_sandbox_close(sandbox);
+        CHECK_TEXT("secret\n", box_read(secret));
+    }
+}
+
+/* Init is our only child. */
+static pid_t first_process(void)
+{
+    long pid = strtol(box_read(box_text("/proc/self/task/%d/children", getpid())), NULL, 10);
+
+    if (pid <= 0)
+        box_skip("this kernel does not list children");
+    return (pid_t)pid;
+}
+
+/* Without its own memory, for loops. */
+static int read_code(struct hutch_sandbox *sandbox, const char *path)
+{
+    struct hutch_file_content *content = NULL;
+    int r = hutch_file_read(sandbox, path, NULL, &content, &err);
+
+    hutch_file_free(content);
+    return r;
+}
+
+static bool is_noticed(void *sandbox)
+{
+    return read_code(sandbox, "/etc/passwd") == HUTCH_ESTATE;
+}
+
+/*
+ * With its last process a mount namespace goes, and mounts come apart: whoever still has its root would
+ * see what lies below what hides and protects.
+ */
+static void nothing_comes_to_light_when_it_ends(void)
+{
+    box_file("work/hidden", "secret\n");
+    box_file("work/protected", "text\n");
+    for (int i = 0; i < 20; i++) {
+        struct hutch_sandbox *sandbox = open_box(
+            LIST("--hide", "hidden", "--protect", "protected"));
+        CHECK_INT(HUTCH_EDENIED, read_code(sandbox, "hidden"));
+        REQUIRE(kill(first_process(), SIGKILL) == 0);
+        for (double end = box_now_ms() + 20; box_now_ms() < end;)
+            if (read_code(sandbox, "hidden") >= 0 ||
+                hutch_file_write(sandbox, "protected", "x", 1, NULL, NULL, &err) >= 0)
+                box_fatal(__FILE__, __LINE__, "it came to light");
+        /* Though nobody has stepped. */
+        CHECK(box_eventually(is_noticed, sandbox));
+        hutch_sandbox_close(sandbox);
+    }
+    CHECK_TEXT("text\n", box_read("protected"));
+}
+
+/* A result is its own, and so are the rights of this process. */
+static void nothing_of_a_call_stays(void)
+{
+    struct hutch_file_content *content = NULL;
+    struct hutch_sandbox *sandbox = open_box(LIST("-w", "tmpfs"));
+    char *status = box_read("/proc/thread-self/status");
+
+    CHECK_TEXT("ok", call_write(sandbox, "file", "text"));
+    OK(hutch_file_read(sandbox, "file", NULL, &content, &err));
+    char *after = box_read("/proc/thread-self/status");
+    static const char *const rows[] = {"Uid:", "Gid:", "Groups:", "CapEff:", "CapPrm:"};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        const char *was = strstr(status, rows[i]), *is = strstr(after, rows[i]);
+        REQUIRE(was && is);
+        CHECK_INT(0, strncmp(was, is, strcspn(was, "\n") + 1));
+    }
+    hutch_sandbox_close(sandbox);
+    CHECK_TEXT("text", content->data);
+    hutch_file_free(content);
+}
+
+int main(void)
+{
+    static const struct box_test tests[] = {
+        {"calls and commands see the same files", calls_and_commands_see_the_same_files},
+        {"sandboxes never meet", sandboxes_never_meet},
+        {"rules hold for calls", rules_hold_for_calls},
+        {"searches do not find what is hidden", searches_do_not_find_what_is_hidden},
+        {"what is protected and missing stays missing",
+         what_is_protected_and_missing_stays_missing},
+        {"things that wait or lead out", things_that_wait_or_lead_out},
+        {"no path leads to the host", no_path_leads_to_the_host},
+        {"nothing comes to light when it ends", nothing_comes_to_light_when_it_ends},
+        {"nothing of a call stays", nothing_of_a_call_stays},
+        {NULL, NULL},
+    };
+
+    return box_main(tests);
+}
