@@ -107,14 +107,18 @@ static int drive(struct hutch_run *run, struct signals *signals, struct hutch_er
     }
 }
 
+/* The kernel's number of the pid namespace that it booted with (include/linux/proc_ns.h). */
+#define FIRST_PID_NAMESPACE 0xEFFFFFFCU
+
 /*
- * What is left of the sandbox ends a moment after us. It would be the child of PID 1 then, which in a
- * container may be an application that does not wait for children it never had. If it is our parent,
- * that is likely.
+ * What is left of the sandbox ends a moment after us, and is PID 1's to wait for. A system's own does
+ * that. That of a container may be an application which never had such a child: there we wait.
  */
 static void leave(struct hutch_run *run)
 {
-    if (getppid() == 1)
+    struct stat st;
+
+    if (stat("/proc/self/ns/pid", &st) < 0 || st.st_ino != FIRST_PID_NAMESPACE)
         hutch_run_free(run);
     else
         hutch_run_leave(run);
