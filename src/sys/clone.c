@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sys/clone.h"
 
+#include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "sys/raw.h"
 #include "sys/ret.h"
 
 #ifndef CLONE_PIDFD
@@ -80,4 +82,32 @@ int sys_vfork_call(int (*fn)(void *arg), void *arg, void *stack, size_t stack_si
 int sys_share_call(int (*fn)(void *arg), void *arg, void *stack, size_t stack_size)
 {
     return ret_errno(clone(fn, (char *)stack + stack_size, CLONE_VM | CLONE_FILES | SIGCHLD, arg));
+}
+
+int sys_share_start(int (*fn)(void *arg), void *arg, void *stack, size_t stack_size, pid_t *tid)
+{
+    return ret_errno(
+        clone(fn, (char *)stack + stack_size,
+              CLONE_VM | CLONE_FILES | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD, arg,
+              tid, NULL, tid));
+}
+
+void sys_share_wait(const pid_t *tid)
+{
+    pid_t now;
+
+    while ((now = __atomic_load_n(tid, __ATOMIC_ACQUIRE)) != 0)
+        SYS_RAW(SYS_futex, tid, FUTEX_WAIT, now, 0);
+}
+
+void sys_word_wait(const int *word)
+{
+    while (__atomic_load_n(word, __ATOMIC_ACQUIRE) == 0)
+        SYS_RAW(SYS_futex, word, FUTEX_WAIT, 0, 0);
+}
+
+void sys_word_set(int *word)
+{
+    __atomic_store_n(word, 1, __ATOMIC_RELEASE);
+    SYS_RAW(SYS_futex, word, FUTEX_WAKE, 1);
 }

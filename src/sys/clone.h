@@ -34,3 +34,14 @@ int sys_vfork_call(int (*fn)(void *arg), void *arg, void *stack, size_t stack_si
 
 /* The same without sleeping: the child runs beside its parent, which must wait for it (pid). */
 int sys_share_call(int (*fn)(void *arg), void *arg, void *stack, size_t stack_size);
+
+/*
+ * The same, for one that execs at some time: *tid is not 0 until it has left the memory, by that or by its
+ * end, and sys_share_wait() waits for it. Those two and sys_word_*() leave errno alone, which both share.
+ */
+int sys_share_start(int (*fn)(void *arg), void *arg, void *stack, size_t stack_size, pid_t *tid);
+void sys_share_wait(const pid_t *tid);
+
+/* A word in shared memory that is 0 until somebody sets it. */
+void sys_word_wait(const int *word);
+void sys_word_set(int *word);

@@ -155,6 +155,38 @@ static void left_behind(void)
     hutch_sandbox_close(sandbox); /* the frame sees whether anything is left */
 }
 
+/* Also that one of init's which waits for the next command. */
+static void all_killed(void)
+{
+    struct hutch_sandbox *sandbox = open_sandbox(NULL, NULL, NULL);
+
+    check_exec(sandbox, "sleep 1000 & echo fine", 0, "fine\n");
+    for (int i = 0; i < 5; i++)
+        check_exec(sandbox, "kill -9 -1; echo alone", 0, "alone\n");
+    check_exec(sandbox, "ls /proc | grep -c '^[0-9]*$' > /dev/null; echo $?", 0, "0\n");
+    hutch_sandbox_close(sandbox);
+}
+
+/* Links of /proc lead to descriptors of whoever looks: a command has its streams, and none of init's. */
+static void no_way_through_descriptors(void)
+{
+    struct hutch_sandbox *sandbox = open_sandbox(NULL, NULL, NULL);
+    struct hutch_command command = HUTCH_COMMAND_INIT;
+    struct hutch_result *result = NULL;
+
+    check_exec(sandbox, ":", 0, "");
+    command.argv = SH("pwd; ls");
+    for (int fd = 0; fd < 32; fd++) {
+        command.cwd = box_text("/proc/self/fd/%d", fd);
+        CHECK(hutch_sandbox_exec(sandbox, &command, &result, &err) < 0);
+        command.cwd = box_text("/proc/1/fd/%d", fd);
+        CHECK(hutch_sandbox_exec(sandbox, &command, &result, &err) < 0);
+    }
+    command.cwd = "/proc/1/root";
+    CHECK(hutch_sandbox_exec(sandbox, &command, &result, &err) < 0);
+    hutch_sandbox_close(sandbox);
+}
+
 /* ---- At once ---- */
 
 static void at_once(void)
@@ -386,6 +418,8 @@ int main(void)
         {"a workspace in memory stays", in_memory},
         {"directory, variables and failures are each command's own", each_has_its_own},
         {"processes left behind live on, and can be killed", left_behind},
+        {"a command kills all that it can", all_killed},
+        {"no way through descriptors", no_way_through_descriptors},
         {"several at once", at_once},
         {"several in the caller's own loop", own_loop},
         {"input as long as it likes", much_input},

@@ -160,24 +160,28 @@ static uint64_t period_us(uint64_t cpus_milli)
     return cpus_milli * PERIOD_US / 1000 < LEAST_QUOTA_US ? LONG_PERIOD_US : PERIOD_US;
 }
 
-uint64_t native_cgroup_pids_max(const struct plan_limits *limits)
+uint64_t native_cgroup_pids_max(const struct plan *plan)
 {
-    return limits->processes < PIDS_MOST ? limits->processes + 1 : PIDS_MOST;
+    uint64_t processes = plan->limits.processes;
+
+    return processes < PIDS_MOST ? processes + 1 + plan->lasting : PIDS_MOST;
 }
 
 /*
  * memory.oom.group stays 0. With it the kernel would kill init together with the rest, and a command
  * could keep init from its last look at protected paths (watch.c) by using too much memory.
  */
-static void list_v2(const struct plan_limits *limits, struct settings *ret)
+static void list_v2(const struct plan *plan, struct settings *ret)
 {
+    const struct plan_limits *limits = &plan->limits;
+
     if (limits->memory_means == MEANS_CGROUP) {
         add_number(ret, CONTROLLER_MEMORY, "memory.max", limits->memory_bytes);
         add_number(ret, CONTROLLER_MEMORY, "memory.swap.max", 0);
         ret->items[ret->count - 1].instead = "";
     }
     if (limits->processes_means == MEANS_CGROUP)
-        add_number(ret, CONTROLLER_PIDS, "pids.max", native_cgroup_pids_max(limits));
+        add_number(ret, CONTROLLER_PIDS, "pids.max", native_cgroup_pids_max(plan));
     if (limits->cpus_means == MEANS_CGROUP) {
         uint64_t period = period_us(limits->cpus_milli);
         struct setting *setting = add(ret, CONTROLLER_CPU, "cpu.max");
@@ -236,15 +240,15 @@ static const char *why_not_set(const struct setting *setting, int r)
     return "";
 }
 
-static int set_limits(const struct native_cgroup *cgroup, const struct plan_limits *limits,
+static int set_limits(const struct native_cgroup *cgroup, const struct plan *plan,
                       struct hutch_error *err)
 {
     struct settings settings = {0};
 
     if (cgroup->where->version == 2)
-        list_v2(limits, &settings);
+        list_v2(plan, &settings);
     else
-        list_v1(limits, &settings);
+        list_v1(&plan->limits, &settings);
     for (size_t i = 0; i < settings.count; i++) {
         const struct setting *setting = &settings.items[i];
         int r = write_setting(cgroup, setting);
@@ -258,7 +262,8 @@ static int set_limits(const struct native_cgroup *cgroup, const struct plan_limi
 static void begin(struct native_cgroup *cgroup, const struct plan *plan)
 {
     *cgroup = (struct native_cgroup){.where = &plan->cgroup,
-                                     .memory_limit = plan->limits.memory_bytes};
+                                     .memory_limit = plan->limits.memory_bytes,
+                                     .ours = 1 + plan->lasting};
     for (size_t i = 0; i < CONTROLLER_COUNT; i++)
         cgroup->dir[i] = -1;
     for (size_t i = 0; i < CGROUP_FILE_COUNT; i++)
@@ -281,7 +286,7 @@ int native_cgroup_make(struct native_cgroup *cgroup, const struct plan *plan,
     begin(cgroup, plan);
     int r = make_groups(cgroup, err);
     if (r == 0)
-        r = set_limits(cgroup, &plan->limits, err);
+        r = set_limits(cgroup, plan, err);
     if (r < 0)
         native_cgroup_clear(cgroup);
     return r;
@@ -525,16 +530,16 @@ static int measure_memory(struct native_cgroup *cgroup, bool last, struct sandbo
     return r;
 }
 
-/* Without init, which is counted in v2. */
+/* Without init and its spare, which are counted in v2. */
 static int read_processes(struct native_cgroup *cgroup, enum native_cgroup_file which,
                           uint64_t *ret)
 {
-    uint64_t init = cgroup->where->version == 2;
+    uint64_t ours = cgroup->where->version == 2 ? cgroup->ours : 0;
     uint64_t count = SANDBOX_UNKNOWN;
     int r = read_number(cgroup, which, &count);
 
     if (r == 0 && count != SANDBOX_UNKNOWN)
-        *ret = count > init ? count - init : 0;
+        *ret = count > ours ? count - ours : 0;
     return r;
 }
 

@@ -41,6 +41,7 @@ enum native_cgroup_file {
 struct native_cgroup {
     const struct plan_cgroup *where; /* NULL: no group */
     uint64_t memory_limit;
+    uint64_t ours; /* processes that are not the sandbox's */
     char name[NATIVE_CGROUP_NAME_MAX];
     int dir[CONTROLLER_COUNT];    /* v2: [0]; -1: none. Each that we made holds the lock. */
     bool made[CONTROLLER_COUNT];  /* to be removed; not the second controller of one hierarchy */
@@ -59,8 +60,8 @@ struct native_cgroup {
 int native_cgroup_make(struct native_cgroup *cgroup, const struct plan *plan,
                        struct hutch_error *err);
 
-/* Of v2: the processes that there may be, and init. */
-uint64_t native_cgroup_pids_max(const struct plan_limits *limits);
+/* Of v2: the processes that there may be, init, and its spare. */
+uint64_t native_cgroup_pids_max(const struct plan *plan);
 
 /*
  * Use a v2 group that somebody else has made for this plan and will remove, and that init is in. Takes

@@ -166,6 +166,69 @@ static void exec_failed(const struct init *init, const struct proto_request *req
         _exit(0);
 }
 
+/* ---- The spare ---- */
+
+static struct init_spawn new_spawn(const struct init *init)
+{
+    return (struct init_spawn){
+        .plan = init->plan,
+        .umask = init->umask,
+        .terminal = -1,
+        .landlock = init->landlock,
+        .stack = init->stack,
+        .stack_size = STACK_BYTES,
+        .listener = -1,
+    };
+}
+
+/*
+ * A command of a sandbox that lasts finds most of its start done: clone, limits and locks, which take
+ * longer than all the rest. What is made for nothing costs a process and no memory.
+ */
+static void make_spare(struct init *init)
+{
+    if (!init->plan->lasting || init->spare_pid)
+        return;
+    init->spare = new_spawn(init);
+    int pid = init_spawn_prepare(&init->spare);
+    init->spare_pid = pid < 0 ? 0 : pid;
+}
+
+static void drop_spare(struct init *init)
+{
+    init->spare_pid = 0;
+    if (init->spare.listener >= 0)
+        close(init->spare.listener);
+}
+
+/* Returns the pid, 0 when there is none to use. One that fails or was killed as a spare is not one. */
+static pid_t use_spare(struct init *init, struct init_spawn *spawn)
+{
+    struct init_spawn *spare = &init->spare;
+    pid_t pid = init->spare_pid;
+
+    if (!pid)
+        return 0;
+    spare->cwd = spawn->cwd;
+    spare->argv = spawn->argv;
+    spare->envp = spawn->envp;
+    memcpy(spare->stdio, spawn->stdio, sizeof spare->stdio);
+    spare->terminal = spawn->terminal;
+    spare->joins = spawn->joins;
+    spare->join_count = spawn->join_count;
+    if (!init_spawn_spare(spare)) {
+        drop_spare(init);
+        return 0;
+    }
+    init->spare_pid = 0;
+    spawn->listener = spare->listener;
+    spawn->error = spare->error;
+    spawn->step = spare->step;
+    return pid;
+}
+
+/* ---- Commands ---- */
+
 /* Start the command, with its streams or terminal in place, and say how that went. */
 static void start(struct init *init, const struct proto_request *request, struct init_spawn *spawn)
 {
@@ -181,7 +244,9 @@ static void start(struct init *init, const struct proto_request *request, struct
             return;
         }
     }
-    int pid = init_spawn(spawn);
+    int pid = use_spare(init, spawn);
+    if (pid == 0)
+        pid = init_spawn(spawn);
     int r = spawn->error ? -spawn->error : remember(init, request->run, pid, request->last);
     if (r == 0)
         r = notify_add(&init->notify, spawn->listener, request->run);
@@ -204,14 +269,7 @@ static void start(struct init *init, const struct proto_request *request, struct
 static void serve_exec(struct init *init, const struct proto_request *request, size_t len,
                        const int *fds, size_t fd_count)
 {
-    struct init_spawn spawn = {
-        .plan = init->plan,
-        .umask = init->umask,
-        .terminal = -1,
-        .landlock = init->landlock,
-        .stack = init->stack,
-        .stack_size = STACK_BYTES,
-    };
+    struct init_spawn spawn = new_spawn(init);
     struct request_strings strings = {0};
     size_t streams = request->tty ? 0 : 3;
     char *text = init->in.bytes + sizeof *request;
@@ -343,8 +401,11 @@ static void serve_signals(struct init *init)
     if (changed)
         watch_look(&init->watch);
     /* Every child: commands are reported, orphans that became ours are just reaped. */
-    for (int pid = sys_wait_any(&ended); pid > 0; pid = sys_wait_any(&ended))
+    for (int pid = sys_wait_any(&ended); pid > 0; pid = sys_wait_any(&ended)) {
+        if (pid == init->spare_pid)
+            drop_spare(init);
         report_exit(init, pid, &ended);
+    }
 }
 
 /* How long poll() may sleep. */
@@ -366,6 +427,7 @@ static _Noreturn void serve(struct init *init)
     };
 
     for (;;) {
+        make_spare(init);
         size_t count = notify_poll_set(&init->notify, fds + NOTIFY);
         if (poll(fds, NOTIFY + count, patience(init)) < 0) {
             if (errno == EINTR)

@@ -60,7 +60,19 @@ struct init_spawn {
     int listener;              /* out: of the command's filter, init's to serve */
     int error;                 /* out: errno of the step that failed, 0 when it was executed */
     enum proto_exec_step step; /* out */
+
+    /* Of a spare: a child that has put everything on and waits for its command. */
+    int go;
+    pid_t tid; /* 0 when it has left our memory */
 };
 
 /* Returns the pid, or -1 with `error` and `step` set. */
 int init_spawn(struct init_spawn *spawn);
+
+/*
+ * Have a child do beforehand what takes long and is the same for every command. It runs beside us; *spawn
+ * must stay. Returns its pid or -errno. It then becomes a command by init_spawn_spare(), once the rest of
+ * *spawn is filled in; returns false when it has ended before, and sets `error` as init_spawn() does.
+ */
+int init_spawn_prepare(struct init_spawn *spawn);
+bool init_spawn_spare(struct init_spawn *spawn);

@@ -49,8 +49,9 @@ static int set_limit(int what, uint64_t value)
 }
 
 /* Per process, a second lock on what is limited for all of them by other means. */
-static int set_second_limits(const struct plan_limits *limits)
+static int set_second_limits(const struct plan_limits *limits, bool lasting)
 {
+    unsigned ours = 1 + lasting; /* init, and its spare */
     int r = 0;
 
     if (limits->cpu_time_ms != NUM_NO_LIMIT)
@@ -61,7 +62,7 @@ static int set_second_limits(const struct plan_limits *limits)
      */
     if (r == 0 && limits->processes != NUM_NO_LIMIT && limits->processes_means != MEANS_SAMPLED)
         r = set_limit(RLIMIT_NPROC,
-                      limits->processes + (limits->processes_means == MEANS_CGROUP ? 2 : 1));
+                      limits->processes + ours + (limits->processes_means == MEANS_CGROUP));
     /*
      * None on memory: what can be limited for a process is how much it may map, and programs built
      * with sanitizers map terabytes that they never touch.
@@ -69,14 +70,14 @@ static int set_second_limits(const struct plan_limits *limits)
     return r;
 }
 
-static int set_limits(const struct plan_limits *limits)
+static int set_limits(const struct plan_limits *limits, bool lasting)
 {
     int r = set_limit(RLIMIT_NOFILE, limits->open_files);
 
     if (r == 0)
         r = set_limit(RLIMIT_FSIZE, limits->file_size_bytes);
     if (r == 0)
-        r = set_second_limits(limits);
+        r = set_second_limits(limits, lasting);
     if (r == 0 && limits->cpus_means == MEANS_AFFINITY)
         r = sys_use_processors((unsigned)(limits->cpus_milli / 1000));
     /*
@@ -194,7 +195,7 @@ static int put_on_locks(struct init_spawn *spawn)
     if (r < 0)
         return r;
     spawn->listener = r;
-    return sys_unshare_descriptors();
+    return 0;
 }
 
 /* What the policy adds on top can only refuse more. */
@@ -211,36 +212,105 @@ static int put_on_extra(const struct plan *plan)
     return 0;
 }
 
-static int child_main(void *arg)
+/* What is the same for every command. */
+static int leave_init(const struct init_spawn *spawn)
 {
-    struct init_spawn *spawn = arg;
     sigset_t none;
 
-    int r = join_groups(spawn);
-    if (r == 0)
-        r = ret_errno(setsid());
+    int r = ret_errno(setsid());
     if (r >= 0)
-        r = set_limits(&spawn->plan->limits);
+        r = set_limits(&spawn->plan->limits, spawn->plan->lasting);
     if (r < 0)
-        fail(spawn, EXEC_STEP_LIMITS, r);
-    r = enter_directory(spawn->cwd);
-    if (r < 0)
-        fail(spawn, EXEC_STEP_CWD, r);
+        return r;
     umask((mode_t)spawn->umask);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    r = put_on_locks(spawn);
+    return 0;
+}
+
+/* From the locks to the command: nothing of init is left open then. */
+static void arrange_streams(struct init_spawn *spawn)
+{
+    int r = sys_unshare_descriptors();
     if (r < 0)
         fail(spawn, EXEC_STEP_LOCKS, r);
     r = take_streams(spawn);
     if (r < 0)
         fail(spawn, EXEC_STEP_TERMINAL, r);
     r = sys_close_from(3);
-    if (r == 0)
-        r = put_on_extra(spawn->plan);
+    if (r < 0)
+        fail(spawn, EXEC_STEP_LOCKS, r);
+}
+
+static _Noreturn void become_command(struct init_spawn *spawn)
+{
+    int r = put_on_extra(spawn->plan);
+
     if (r < 0)
         fail(spawn, EXEC_STEP_LOCKS, r);
     fail(spawn, EXEC_STEP_EXEC, exec_in_path(spawn));
+}
+
+static int child_main(void *arg)
+{
+    struct init_spawn *spawn = arg;
+
+    int r = join_groups(spawn);
+    if (r == 0)
+        r = leave_init(spawn);
+    if (r < 0)
+        fail(spawn, EXEC_STEP_LIMITS, r);
+    r = enter_directory(spawn->cwd);
+    if (r < 0)
+        fail(spawn, EXEC_STEP_CWD, r);
+    r = put_on_locks(spawn);
+    if (r < 0)
+        fail(spawn, EXEC_STEP_LOCKS, r);
+    arrange_streams(spawn);
+    become_command(spawn);
+}
+
+/*
+ * A spare waits with everything on that is the same for all. It enters its directory last, as the command
+ * itself could: by then it has no descriptor of init's that a link of /proc could lead to.
+ */
+static int spare_main(void *arg)
+{
+    struct init_spawn *spawn = arg;
+
+    int r = leave_init(spawn);
+    if (r < 0)
+        fail(spawn, EXEC_STEP_LIMITS, r);
+    r = put_on_locks(spawn);
+    if (r < 0)
+        fail(spawn, EXEC_STEP_LOCKS, r);
+    sys_word_wait(&spawn->go);
+    r = join_groups(spawn);
+    if (r < 0)
+        fail(spawn, EXEC_STEP_LIMITS, r);
+    arrange_streams(spawn);
+    if (chdir(spawn->cwd) < 0)
+        fail(spawn, EXEC_STEP_CWD, -errno);
+    become_command(spawn);
+}
+
+int init_spawn_prepare(struct init_spawn *spawn)
+{
+    spawn->error = 0;
+    spawn->listener = -1;
+    spawn->go = 0;
+    return sys_share_start(spare_main, spawn, spawn->stack, spawn->stack_size, &spawn->tid);
+}
+
+bool init_spawn_spare(struct init_spawn *spawn)
+{
+    if (__atomic_load_n(&spawn->tid, __ATOMIC_ACQUIRE) == 0)
+        return false;
+    sys_word_set(&spawn->go);
+    sys_share_wait(&spawn->tid);
+    if (spawn->error)
+        fd_close(&spawn->listener);
+    return true;
 }
 
 int init_spawn(struct init_spawn *spawn)

@@ -53,6 +53,8 @@ struct init {
         bool last;
     } runs[RUNS_MAX];
     char *stack; /* for the child that shares our memory: first the network's, then commands */
+    struct init_spawn spare; /* the next command of a sandbox that lasts */
+    pid_t spare_pid;         /* 0: there is none */
 
     /* Last, and never cleared: every page of it that is touched costs a fault. */
     union {

@@ -113,14 +113,16 @@ static void put_number(struct sys_dbus_out *out, const char *name, uint64_t valu
     sys_dbus_put_u64(out, value);
 }
 
-static void put_limits(struct sys_dbus_out *out, const struct plan_limits *limits)
+static void put_limits(struct sys_dbus_out *out, const struct plan *plan)
 {
+    const struct plan_limits *limits = &plan->limits;
+
     if (limits->memory_means == MEANS_CGROUP) {
         put_number(out, "MemoryMax", limits->memory_bytes);
         put_number(out, "MemorySwapMax", 0);
     }
     if (limits->processes_means == MEANS_CGROUP)
-        put_number(out, "TasksMax", native_cgroup_pids_max(limits));
+        put_number(out, "TasksMax", native_cgroup_pids_max(plan));
     if (limits->cpus_means == MEANS_CGROUP)
         put_number(out, "CPUQuotaPerSecUSec", limits->cpus_milli * 1000);
 }
@@ -141,7 +143,7 @@ static void put_properties(struct sys_dbus_out *out, const struct unit *unit, pi
      */
     put_property(out, "Delegate", "b");
     sys_dbus_put_u32(out, true);
-    put_limits(out, &unit->plan->limits);
+    put_limits(out, unit->plan);
     sys_dbus_close_array(out, properties);
 }
 
@@ -282,8 +284,10 @@ static int check_cpus(int dir, uint64_t most_milli)
 }
 
 /* Returns the file that does not say what it should, NULL when all do; *r says how. */
-static const char *find_unset(int dir, const struct plan_limits *limits, int *r)
+static const char *find_unset(int dir, const struct plan *plan, int *r)
 {
+    const struct plan_limits *limits = &plan->limits;
+
     if (limits->memory_means == MEANS_CGROUP) {
         *r = check_most(dir, "memory.max", limits->memory_bytes);
         if (*r < 0)
@@ -293,7 +297,7 @@ static const char *find_unset(int dir, const struct plan_limits *limits, int *r)
             return "memory.swap.max";
     }
     if (limits->processes_means == MEANS_CGROUP) {
-        *r = check_most(dir, "pids.max", native_cgroup_pids_max(limits));
+        *r = check_most(dir, "pids.max", native_cgroup_pids_max(plan));
         if (*r < 0)
             return "pids.max";
     }
@@ -321,7 +325,7 @@ int native_unit_start(struct native_cgroup *cgroup, const struct plan *plan, pid
                        "the sandbox is not in the control group '%s' that the user's systemd was "
                        "asked for; " INSTEAD,
                        unit.name);
-    const char *file = find_unset(dir, &plan->limits, &r);
+    const char *file = find_unset(dir, plan, &r);
     if (file)
         return err_sys(
             err, r, "cgroup",
