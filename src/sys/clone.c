@@ -7,6 +7,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* clang says it by another name. */
+#if !defined(__SANITIZE_ADDRESS__) && defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
+
 #include "sys/raw.h"
 #include "sys/ret.h"
 
@@ -73,21 +83,34 @@ int sys_clone_namespaces(uint64_t flags, int *ret_pidfd)
 #endif
 }
 
+/*
+ * What ran on a stack before may have left it without returning. AddressSanitizer would still know of
+ * places between the variables of its functions that must not be touched.
+ */
+static void *end_of_stack(void *stack, size_t stack_size)
+{
+#ifdef __SANITIZE_ADDRESS__
+    __asan_unpoison_memory_region(stack, stack_size);
+#endif
+    return (char *)stack + stack_size;
+}
+
 int sys_vfork_call(int (*fn)(void *arg), void *arg, void *stack, size_t stack_size)
 {
-    return ret_errno(
-        clone(fn, (char *)stack + stack_size, CLONE_VM | CLONE_FILES | CLONE_VFORK | SIGCHLD, arg));
+    return ret_errno(clone(fn, end_of_stack(stack, stack_size),
+                           CLONE_VM | CLONE_FILES | CLONE_VFORK | SIGCHLD, arg));
 }
 
 int sys_share_call(int (*fn)(void *arg), void *arg, void *stack, size_t stack_size)
 {
-    return ret_errno(clone(fn, (char *)stack + stack_size, CLONE_VM | CLONE_FILES | SIGCHLD, arg));
+    return ret_errno(
+        clone(fn, end_of_stack(stack, stack_size), CLONE_VM | CLONE_FILES | SIGCHLD, arg));
 }
 
 int sys_share_start(int (*fn)(void *arg), void *arg, void *stack, size_t stack_size, pid_t *tid)
 {
     return ret_errno(
-        clone(fn, (char *)stack + stack_size,
+        clone(fn, end_of_stack(stack, stack_size),
               CLONE_VM | CLONE_FILES | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD, arg,
               tid, NULL, tid));
 }
