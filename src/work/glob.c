@@ -6,6 +6,7 @@
 
 #include "base/fd.h"
 #include "base/str.h"
+#include "sys/clock.h"
 #include "work/call.h"
 #include "work/entry.h"
 #include "work/path.h"
@@ -163,6 +164,10 @@ static int search_all(struct search *search, const struct pattern_set *set)
 
         while (i + same < set->count && str_eq(set->items[i].prefix, set->items[i + same].prefix))
             same++;
+        if (sys_clock_ns(CLOCK_MONOTONIC) > search->deadline_ns) {
+            search->truncated = true;
+            break;
+        }
         search->patterns = &set->items[i];
         search->pattern_count = same;
         int r = search_from(search, set->items[i].prefix);

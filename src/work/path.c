@@ -183,51 +183,38 @@ static int make_one(int dir, const char *name)
     return fd_take(&fd);
 }
 
-/* The deepest directory of `dir` that exists; dir[*len] is where the missing part begins. */
-static int open_existing(const struct work *work, char *dir, size_t *len)
+/* The directory `name` in the one that we are in; `text` is its whole path. */
+static int open_next(const struct work *work, int dir, const char *name, const char *text)
 {
-    int fd;
+    int fd = str_eq(name, "..") ? -ELOOP : sys_open_beneath(dir, name, O_PATH | O_DIRECTORY, 0);
 
-    for (*len = strlen(dir);;) {
-        char kept = dir[*len];
-
-        dir[*len] = '\0';
-        fd = work_path_open(work, *len ? dir : "/", O_PATH | O_DIRECTORY);
-        dir[*len] = kept;
-        if (fd != -ENOENT || *len == 0)
-            return fd;
-        while (dir[--*len] != '/')
-            ;
-    }
+    /* From here alone, ".." and links would mean something else. */
+    return fd == -ELOOP ? work_path_open(work, text, O_PATH | O_DIRECTORY) : fd;
 }
 
 int work_path_make_parents(const struct work *work, const char *text)
 {
     char dir[PATH_MAX];
     size_t len = (size_t)(strrchr(text, '/') - text);
-    int r = 0;
+    fd_auto int fd = work_path_open(work, "/", O_PATH | O_DIRECTORY);
 
     memcpy(dir, text, len);
     dir[len] = '\0';
-    fd_auto int fd = open_existing(work, dir, &len);
-    if (fd < 0)
-        return fd;
-    for (char *name = dir + len; *name && r == 0;) {
+    for (char *name = dir; *name && fd >= 0;) {
         char *end = strchrnul(++name, '/');
         char kept = *end;
 
         *end = '\0';
+        int next = open_next(work, fd, name, dir);
         /* Not all that follows must be missing: "new/../old/file". */
-        int next = work_path_open(work, dir, O_PATH | O_DIRECTORY);
         if (next == -ENOENT)
             next = make_one(fd, name);
         *end = kept;
         name = end;
-        r = next < 0 ? next : 0;
         fd_close(&fd);
         fd = next;
     }
-    return r;
+    return fd < 0 ? fd : 0;
 }
 
 int work_is_mount(int dir, const char *name)

@@ -302,6 +302,66 @@ static void mazes_of_links(void **state)
     expect("all", call_glob("."), 0, 0);
 }
 
+/*
+ * A link that leads to `end` through many others, with thousands of steps each. The kernel follows 40, and
+ * counts those of a second try (which a rename makes it do) together with those of the first.
+ */
+static const char *make_maze(const char *end)
+{
+    static char name[16];
+    char text[PATH_MAX];
+
+    make_dir("d");
+    for (int i = 0; i < 18; i++) {
+        size_t len = 0;
+
+        for (; len < PATH_MAX - 32; len += 5)
+            memcpy(text + len, "d/../", 5);
+        snprintf(text + len, sizeof text - len, "%s", i ? name : end);
+        snprintf(name, sizeof name, "maze%d", i);
+        make_link(text, name);
+    }
+    return name;
+}
+
+static void long_ways(void **state)
+{
+    struct hutch_file_glob_options globbing = HUTCH_FILE_GLOB_INIT;
+    struct hutch_file_list_options listing = HUTCH_FILE_LIST_INIT;
+    struct hutch_file_delete_options removing = HUTCH_FILE_DELETE_INIT;
+    struct hutch_file_entries got;
+    char path[PATH_MAX], name[16];
+    const char *maze = make_maze("dir");
+    size_t len = (size_t)snprintf(path, sizeof path, "%s", maze);
+
+    make_dir("dir");
+    double start = now();
+    for (; len < PATH_MAX - 16; len += 2)
+        memcpy(path + len, "/a", 3);
+    expect("write", call_write(path), 0, 0);
+    if (now() - start > 5)
+        fail_msg("write took %.1f s", now() - start);
+
+    for (int i = 0; i < 1000; i++) {
+        snprintf(name, sizeof name, "link%d", i);
+        make_link(maze, name);
+    }
+    start = now();
+    listing.follow = true;
+    listing.budget_ms = 500;
+    expect("list", work_list(&work, NULL, &listing, &arena, &got, &err), 0, 0);
+    globbing.budget_ms = 500;
+    expect("glob", work_glob(&work, NULL, "/link*", &globbing, &arena, &got, &err), 0, 0);
+    snprintf(path, sizeof path, "%s/{a,b,c,d,e,f,g,h}{a,b,c,d,e,f,g,h}{a,b,c,d,e,f,g,h}/*", maze);
+    expect("braces", work_glob(&work, NULL, path, &globbing, &arena, &got, &err), 0, 0);
+    assert_true(got.truncated);
+    if (now() - start > 5)
+        fail_msg("searches took %.1f s", now() - start);
+    /* No path is long enough to name what is at its end. */
+    removing.recursive = true;
+    expect("delete", work_delete(&work, "dir", &removing, &err), 0, 0);
+}
+
 static void times_beyond_all_years(void **state)
 {
     struct timespec times[2] = {{.tv_sec = INT64_MAX / 2}, {.tv_sec = INT64_MAX / 2}};
@@ -328,6 +388,7 @@ int main(void)
         HOSTILE(names_of_all_kinds),
         HOSTILE(a_tree_deeper_than_any_path),
         HOSTILE(mazes_of_links),
+        HOSTILE(long_ways),
         HOSTILE(times_beyond_all_years),
     };
 
