@@ -2,12 +2,39 @@
 #include "work/rights.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "sys/ret.h"
+
+/*
+ * Whether the process may be dumped is nobody's but the process's, and a change of ids takes it away: the
+ * first thread that takes rights remembers, the last one that gives them back restores.
+ */
+static struct {
+    pthread_mutex_t lock;
+    unsigned takers;
+    int was;
+} dumpable = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void dumpable_save(void)
+{
+    pthread_mutex_lock(&dumpable.lock);
+    if (dumpable.takers++ == 0)
+        dumpable.was = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
+    pthread_mutex_unlock(&dumpable.lock);
+}
+
+static void dumpable_restore(void)
+{
+    pthread_mutex_lock(&dumpable.lock);
+    if (--dumpable.takers == 0 && dumpable.was == 1)
+        prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+    pthread_mutex_unlock(&dumpable.lock);
+}
 
 /* These calls report no errors: the old id is the answer, so only a second look tells. */
 static int fs_id(long call, int id)
@@ -45,8 +72,7 @@ static int save(struct rights *rights)
         return r;
     rights->uid = (int)syscall(SYS_setfsuid, -1);
     rights->gid = (int)syscall(SYS_setfsgid, -1);
-    /* A change of ids resets both, for reasons that do not hold here. */
-    rights->dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
+    /* A change of ids resets it, for reasons that do not hold here. */
     if (prctl(PR_GET_PDEATHSIG, &rights->death_signal, 0, 0, 0) < 0)
         rights->death_signal = 0;
     return save_groups(rights);
@@ -85,8 +111,10 @@ int rights_take(const struct work *work, struct rights *ret)
 
     int r = save(ret);
     ret->taken = r == 0;
-    if (r == 0)
+    if (r == 0) {
+        dumpable_save();
         r = change(work, ret);
+    }
     if (r < 0) {
         rights_give_back(ret);
         free(ret->groups);
@@ -113,8 +141,7 @@ int rights_give_back(struct rights *rights)
     r = r < 0 ? r : got;
     got = set_caps(rights->caps);
     r = r < 0 ? r : got;
-    if (rights->dumpable == 1)
-        prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+    dumpable_restore();
     if (rights->death_signal != 0)
         prctl(PR_SET_PDEATHSIG, rights->death_signal, 0, 0, 0);
     free(rights->groups);

@@ -20,7 +20,6 @@ struct rights {
     int group_count;
     gid_t *groups;
     struct __user_cap_data_struct caps[2];
-    int dumpable;
     int death_signal;
 };
 
