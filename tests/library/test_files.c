@@ -5,10 +5,12 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -261,6 +263,30 @@ static void rules_hold_for_calls(void)
     CHECK_TEXT("text\n", box_read("prot/f"));
 }
 
+static void rules_hold_in_every_layout(void)
+{
+    static const char *const paths[] = {"f", "hidden", "hid/f", "protected", "prot/f", "prot/new"};
+
+    box_dir("work/hid");
+    box_dir("work/prot");
+    for (size_t i = 0; i < COUNT(paths) - 1; i++)
+        box_file(box_text("work/%s", paths[i]), "text\n");
+    for (size_t i = 0; i < COUNT(layouts); i++) {
+        struct hutch_sandbox *sandbox = open_box(LIST("--layout", layouts[i], "--hide", "hidden",
+                                                      "--hide", "hid", "--protect", "protected",
+                                                      "--protect", "prot"));
+        for (size_t k = 0; k < COUNT(paths); k++)
+            compare_rights(sandbox, paths[k]);
+        CHECK_TEXT("<denied>", call_read(sandbox, "hidden"));
+        CHECK_TEXT("<denied>", call_read(sandbox, "hid/f"));
+        CHECK_TEXT("text\n", call_read(sandbox, "protected"));
+        CHECK_TEXT("denied", call_write(sandbox, "protected", "x"));
+        CHECK_TEXT("state", call_delete(sandbox, "prot"));
+        hutch_sandbox_close(sandbox);
+    }
+    expect_mount_points();
+}
+
 static const char *found(struct hutch_sandbox *sandbox, const char *path)
 {
     struct hutch_file_grep_options options = HUTCH_FILE_GREP_INIT;
@@ -390,6 +416,89 @@ static void no_path_leads_to_the_host(void)
     }
 }
 
+/* A command exchanges what is at a path, all the time. */
+static void paths_that_change_meanwhile(void)
+{
+    struct hutch_command command = HUTCH_COMMAND_INIT;
+    struct hutch_run *run = NULL;
+    int own = 0;
+
+    box_dir("work/hid");
+    box_file("work/hid/f", "secret\n");
+    box_dir("work/open");
+    box_file("work/open/f", "mine\n");
+    box_dir("work/prot");
+    box_file("work/prot/f", "kept\n");
+    struct hutch_sandbox *sandbox = open_box(LIST("--hide", "hid", "--protect", "prot"));
+    CHECK_TEXT("", sh(sandbox, "ln -s open x"));
+    command.argv = LIST("sh", "-c",
+                        "while :; do for d in hid open prot; do ln -s $d new; mv -fT new x; done; "
+                        "done");
+    OK(hutch_sandbox_start(sandbox, &command, NULL, NULL, &run, &err));
+    for (double end = box_now_ms() + 500; box_now_ms() < end;) {
+        struct hutch_file_content *content = NULL;
+
+        if (hutch_file_read(sandbox, "x/f", NULL, &content, &err) == 0) {
+            own += strcmp(content->data, "mine\n") == 0;
+            CHECK(strcmp(content->data, "secret\n") != 0);
+        }
+        hutch_file_free(content);
+        hutch_file_write(sandbox, "x/f", "mine\n", 5, NULL, NULL, &err);
+        hutch_file_delete(sandbox, "x/other", NULL, &err);
+        REQUIRE(hutch_run_step(run, 0, &err) == 0);
+    }
+    CHECK(own > 0);
+    hutch_run_free(run);
+    hutch_sandbox_close(sandbox);
+    CHECK_TEXT("secret\n", box_read("hid/f"));
+    CHECK_TEXT("kept\n", box_read("prot/f"));
+    CHECK_TEXT("mine\n", box_read("open/f"));
+    CHECK(unlink("x") == 0);
+    unlink("new");
+}
+
+static char failed[] = "failed", other[] = "not what was written";
+
+static void *use_own(void *arg)
+{
+    struct hutch_sandbox *sandbox = arg;
+    struct hutch_error error;
+    char text[32];
+
+    for (int i = 0; i < 300; i++) {
+        struct hutch_file_content *content = NULL;
+        int len = snprintf(text, sizeof text, "%p %d", arg, i);
+
+        if (hutch_file_write(sandbox, "/tmp/dir/file", text, (size_t)len, NULL, NULL, &error) < 0 ||
+            hutch_file_read(sandbox, "/tmp/dir/file", NULL, &content, &error) < 0)
+            return failed;
+        bool same = strcmp(content->data, text) == 0;
+        hutch_file_free(content);
+        if (!same)
+            return other;
+    }
+    return NULL;
+}
+
+/* Different handles may be used at the same time; rights are a thread's own. */
+static void threads_with_a_sandbox_each(void)
+{
+    struct hutch_sandbox *boxes[3];
+    pthread_t threads[3];
+
+    for (size_t i = 0; i < COUNT(boxes); i++)
+        boxes[i] = open_box(LIST("--layout", "minimal", "-w", "tmpfs"));
+    for (size_t i = 0; i < COUNT(boxes); i++)
+        REQUIRE(pthread_create(&threads[i], NULL, use_own, boxes[i]) == 0);
+    for (size_t i = 0; i < COUNT(boxes); i++) {
+        void *answer = NULL;
+        pthread_join(threads[i], &answer);
+        CHECK_TEXT("fine", answer ? answer : "fine");
+        hutch_sandbox_close(boxes[i]);
+    }
+    box_check(prctl(PR_GET_DUMPABLE) == 1, __FILE__, __LINE__, "not dumpable any more");
+}
+
 /* Init is our only child. */
 static pid_t first_process(void)
 {
@@ -466,11 +575,14 @@ int main(void)
         {"calls and commands see the same files", calls_and_commands_see_the_same_files},
         {"sandboxes never meet", sandboxes_never_meet},
         {"rules hold for calls", rules_hold_for_calls},
+        {"rules hold in every layout", rules_hold_in_every_layout},
         {"searches do not find what is hidden", searches_do_not_find_what_is_hidden},
         {"what is protected and missing stays missing",
          what_is_protected_and_missing_stays_missing},
         {"things that wait or lead out", things_that_wait_or_lead_out},
         {"no path leads to the host", no_path_leads_to_the_host},
+        {"paths that change meanwhile", paths_that_change_meanwhile},
+        {"threads with a sandbox each", threads_with_a_sandbox_each},
         {"nothing comes to light when it ends", nothing_comes_to_light_when_it_ends},
         {"nothing of a call stays", nothing_of_a_call_stays},
         {NULL, NULL},
