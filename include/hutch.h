@@ -495,8 +495,8 @@ HUTCH_API void hutch_sandbox_close(struct hutch_sandbox *sandbox);
  * Files read and changed from outside, without a command. A path leads where it would lead a command in
  * the sandbox, and what a command may not do there is refused: paths are absolute inside, or relative to
  * where commands start; what the policy hides and protects is hidden and protected. Other than for a
- * command, the magic links of /proc are not followed, and only regular files are opened: nothing waits
- * for a FIFO or wakes a device. Slashes at the end of a path say nothing. Names are bytes, not text.
+ * command, neither the magic links of /proc are followed nor its files about processes read, and only
+ * regular files are opened: nothing waits for a FIFO or wakes a device. Slashes at the end of a path say nothing. Names are bytes, not text.
  *
  * For every function here:
  *  - On success the caller owns *ret; free it with hutch_file_free(). It may outlive the sandbox.

@@ -142,10 +142,11 @@ static int edit_bytes(const struct work_bytes *file, const struct hutch_file_edi
     return r < 0 ? r : apply(file, change, out);
 }
 
-static int load(const struct work_spot *spot, size_t max, struct work_bytes *file)
+static int load(const struct work *work, const struct work_spot *spot, size_t max,
+                struct work_bytes *file)
 {
     struct stat st;
-    fd_auto int fd = work_file_open_at(spot->dir, spot->name, &st);
+    fd_auto int fd = work_file_open_at(work, spot->dir, spot->name, &st);
     if (fd < 0)
         return fd;
     int r = work_file_load(fd, max, false, file);
@@ -169,7 +170,7 @@ static int edit_path(const struct call *call, const struct hutch_file_edit_optio
     if (r == 0)
         r = work_spot_follow(call->work, text, &spot);
     if (r == 0)
-        r = load(&spot, options->max_bytes, &file);
+        r = load(call->work, &spot, options->max_bytes, &file);
     if (r == 0)
         r = edit_bytes(&file, options, arena, &change, &out, found);
     if (r < 0)

@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/vfs.h>
 
 #include "base/fd.h"
 #include "sys/procfs.h"
@@ -32,17 +34,32 @@ int work_file_reopen(int found, int flags)
     return fd == -ENOENT ? -ENOSYS : fd; /* we have the file: it is /proc that is not there */
 }
 
-static int open_found(int found, struct stat *ret_st)
+/*
+ * Whether a file of /proc is about a process of the sandbox. Commands are kept from what is private to
+ * others (their environment, their memory) by Landlock; nothing would keep us.
+ */
+static bool is_of_process(const struct work *work, int found, const struct stat *st)
+{
+    const uid_t own = work->fsuid == (uid_t)-1 ? geteuid() : work->fsuid;
+    struct statfs fs;
+
+    /* Root's are those about no process. No sandbox is root's. */
+    if (st->st_uid != own || own == 0)
+        return false;
+    return fstatfs(found, &fs) < 0 || fs.f_type == PROC_SUPER_MAGIC;
+}
+
+int work_file_open_found(const struct work *work, int found, struct stat *ret_st)
 {
     struct stat st;
 
-    if (found < 0)
-        return found;
     if (fstat(found, &st) < 0)
         return -errno;
     int r = work_file_check(&st);
     if (r < 0)
         return r;
+    if (is_of_process(work, found, &st))
+        return -EACCES;
     *ret_st = st;
     return work_file_reopen(found, O_RDONLY);
 }
@@ -51,14 +68,14 @@ int work_file_open(const struct work *work, const char *text, struct stat *ret_s
 {
     fd_auto int found = work_path_open(work, text, O_PATH);
 
-    return open_found(found, ret_st);
+    return found < 0 ? found : work_file_open_found(work, found, ret_st);
 }
 
-int work_file_open_at(int dir, const char *name, struct stat *ret_st)
+int work_file_open_at(const struct work *work, int dir, const char *name, struct stat *ret_st)
 {
     fd_auto int found = ret_errno(openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC));
 
-    return open_found(found, ret_st);
+    return found < 0 ? found : work_file_open_found(work, found, ret_st);
 }
 
 ssize_t work_file_read(int fd, void *data, size_t len)

@@ -18,11 +18,14 @@ int work_file_check(const struct stat *st);
 /* What the O_PATH descriptor `found` stands for, opened with `flags`. -EBUSY: somebody has a lease. */
 int work_file_reopen(int found, int flags);
 
+/* The same for reading, when it is a regular file, and none that /proc has of a process (-EACCES). */
+int work_file_open_found(const struct work *work, int found, struct stat *ret_st);
+
 /* The regular file that `text` leads to, for reading. */
 int work_file_open(const struct work *work, const char *text, struct stat *ret_st);
 
 /* The regular file `name` in `dir`; a link is not followed. */
-int work_file_open_at(int dir, const char *name, struct stat *ret_st);
+int work_file_open_at(const struct work *work, int dir, const char *name, struct stat *ret_st);
 
 /* Up to `len` bytes: less only at the end of the file. */
 ssize_t work_file_read(int fd, void *data, size_t len);

@@ -38,7 +38,7 @@ static int search_at(struct grep *grep, const struct call *call, const struct wa
 
     if (work_path_below(call->path, item->path, text) < 0)
         return 0;
-    fd_auto int fd = work_file_open_at(item->dir, item->name, &st);
+    fd_auto int fd = work_file_open_at(call->work, item->dir, item->name, &st);
     int r = fd < 0 ? fd : grep_file(grep, fd, text);
     return is_general(r) ? r : 0;
 }
@@ -82,8 +82,7 @@ static int search_path(struct grep *grep, const struct call *call,
     if (fstat(found, &st) < 0)
         return -errno;
     if (!S_ISDIR(st.st_mode)) {
-        int r = work_file_check(&st);
-        fd_auto int fd = r < 0 ? r : work_file_reopen(found, O_RDONLY);
+        fd_auto int fd = work_file_open_found(call->work, found, &st);
         return fd < 0 ? fd : grep_file(grep, fd, call->path);
     }
     uint64_t *places = arena_alloc(grep->arena, (include->count + 1) * sizeof *places);

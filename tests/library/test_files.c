@@ -392,6 +392,37 @@ static void things_that_wait_or_lead_out(void)
     }
 }
 
+/* One command may not look into another one; neither may a call. */
+static void processes_keep_what_is_theirs(void)
+{
+    static const char *const names[] = {"environ", "maps", "mem", "auxv"};
+    struct hutch_command command = HUTCH_COMMAND_INIT;
+    struct hutch_sandbox *sandbox = open_box(LIST("-w", "tmpfs"));
+    struct hutch_file_matches *matches = NULL;
+    struct hutch_run *run = NULL;
+
+    command.argv = LIST("sh", "-c", "echo $$ >pid; exec sleep 60");
+    command.env = LIST("TOKEN=secret");
+    OK(hutch_sandbox_start(sandbox, &command, NULL, NULL, &run, &err));
+    for (int i = 0; i < 1000 && call_read(sandbox, "pid")[0] == '<'; i++)
+        REQUIRE(hutch_run_step(run, 5, &err) == 0);
+    int pid = atoi(call_read(sandbox, "pid"));
+    REQUIRE(pid > 1);
+    for (size_t i = 0; i < COUNT(names); i++) {
+        const char *text = call_read(sandbox, box_text("/proc/%d/%s", pid, names[i]));
+        box_check(text[0] == '<', __FILE__, __LINE__, "%s was read: %s", names[i], text);
+    }
+    CHECK(hutch_file_grep(sandbox, box_text("/proc/%d/environ", pid), "TOKEN", NULL, &matches,
+                          &err) < 0);
+    OK(hutch_file_grep(sandbox, box_text("/proc/%d", pid), "TOKEN", NULL, &matches, &err));
+    CHECK_INT(0, (long long)matches->count);
+    hutch_file_free(matches);
+    /* What is about no process can be read. */
+    CHECK_HAS(call_read(sandbox, "/proc/meminfo"), "MemTotal");
+    hutch_run_free(run);
+    hutch_sandbox_close(sandbox);
+}
+
 /* "/" is the sandbox's, for links and for "..". */
 static void no_path_leads_to_the_host(void)
 {
@@ -580,6 +611,7 @@ int main(void)
         {"what is protected and missing stays missing",
          what_is_protected_and_missing_stays_missing},
         {"things that wait or lead out", things_that_wait_or_lead_out},
+        {"processes keep what is theirs", processes_keep_what_is_theirs},
         {"no path leads to the host", no_path_leads_to_the_host},
         {"paths that change meanwhile", paths_that_change_meanwhile},
         {"threads with a sandbox each", threads_with_a_sandbox_each},
