@@ -36,12 +36,6 @@ const char *hutch_reason_name(enum hutch_reason reason)
     return (size_t)reason < ARRAY_LEN(names) ? names[reason] : "unknown";
 }
 
-/* Microseconds are all a clock here can tell. */
-static json_t *milliseconds(double ms)
-{
-    return json_real((double)(int64_t)(ms * 1e3 + 0.5) / 1e3);
-}
-
 static json_t *integer_or_null(bool known, int value)
 {
     return known ? json_integer(value) : json_null();
@@ -59,31 +53,6 @@ static void add_stream(json_t *object, const char *key, const char *data, size_t
     memcpy(exact, key, key_len);
     memcpy(exact + key_len, "_base64", sizeof "_base64");
     json_object_set_new(object, exact, json_string_base64(data, len));
-}
-
-static json_t *enforced_json(const struct hutch_fact *facts)
-{
-    json_t *object = json_object();
-
-    for (; facts->name; facts++) {
-        bool number = facts->value[0] && !facts->value[strspn(facts->value, "0123456789")];
-        json_t *value = str_eq(facts->value, "true")    ? json_true()
-                        : str_eq(facts->value, "false") ? json_false()
-                        : number ? json_integer(strtoll(facts->value, NULL, 10))
-                                 : json_string(facts->value);
-        json_object_set_new(object, facts->name, value);
-    }
-    return object;
-}
-
-static json_t *setup_json(const struct hutch_result *result)
-{
-    json_t *object = json_object();
-
-    json_object_set_new(object, "total", milliseconds(result->setup_total_ms));
-    for (const struct hutch_step *step = result->setup; step->name; step++)
-        json_object_set_new(object, step->name, milliseconds(step->ms));
-    return object;
 }
 
 static json_t *number_or_null(uint64_t number)
@@ -107,9 +76,9 @@ static json_t *usage_json(const struct hutch_result *result)
     };
     json_t *object = json_object();
 
-    json_object_set_new(object, "cpu_ms", milliseconds(result->user_ms + result->system_ms));
-    json_object_set_new(object, "user_ms", milliseconds(result->user_ms));
-    json_object_set_new(object, "system_ms", milliseconds(result->system_ms));
+    json_object_set_new(object, "cpu_ms", json_milliseconds(result->user_ms + result->system_ms));
+    json_object_set_new(object, "user_ms", json_milliseconds(result->user_ms));
+    json_object_set_new(object, "system_ms", json_milliseconds(result->system_ms));
     for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
         json_object_set_new(object, numbers[i].name, number_or_null(numbers[i].number));
     return object;
@@ -163,14 +132,14 @@ static json_t *result_json(const struct hutch_result *result, bool output)
     }
     if (result->output_errno)
         json_object_set_new(object, "output_error", json_string(strerror(result->output_errno)));
-    json_object_set_new(object, "duration_ms", milliseconds(result->duration_ms));
+    json_object_set_new(object, "duration_ms", json_milliseconds(result->duration_ms));
     json_object_set_new(object, "usage", usage_json(result));
     json_object_set_new(object, "violations", violations_json(result));
     if (result->violation_total > result->violation_count)
         json_object_set_new(object, "violation_total",
                             json_integer((json_int_t)result->violation_total));
-    json_object_set_new(object, "enforced", enforced_json(result->enforced));
-    json_object_set_new(object, "setup_ms", setup_json(result));
+    json_object_set_new(object, "enforced", json_facts(result->enforced));
+    json_object_set_new(object, "setup_ms", json_steps(result->setup, result->setup_total_ms));
     json_object_set_new(object, "sandbox", json_string(result->sandbox));
     json_object_set_new(object, "run", json_integer(result->run));
     return object;

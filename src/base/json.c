@@ -175,3 +175,33 @@ json_t *json_string_base64(const char *data, size_t len)
     }
     return json_stringn_nocheck(text, used);
 }
+
+json_t *json_milliseconds(double ms)
+{
+    return json_real((double)(int64_t)(ms * 1e3 + 0.5) / 1e3);
+}
+
+json_t *json_facts(const struct hutch_fact *facts)
+{
+    json_t *object = json_object();
+
+    for (; facts->name; facts++) {
+        bool number = facts->value[0] && !facts->value[strspn(facts->value, "0123456789")];
+        json_t *value = str_eq(facts->value, "true")    ? json_true()
+                        : str_eq(facts->value, "false") ? json_false()
+                        : number ? json_integer(strtoll(facts->value, NULL, 10))
+                                 : json_string(facts->value);
+        json_object_set_new(object, facts->name, value);
+    }
+    return object;
+}
+
+json_t *json_steps(const struct hutch_step *steps, double total_ms)
+{
+    json_t *object = json_object();
+
+    json_object_set_new(object, "total", json_milliseconds(total_ms));
+    for (; steps->name; steps++)
+        json_object_set_new(object, steps->name, json_milliseconds(steps->ms));
+    return object;
+}

@@ -25,6 +25,13 @@ json_t *json_string_lossy(const char *data, size_t len);
 /* The bytes in base64. NULL when out of memory. */
 json_t *json_string_base64(const char *data, size_t len);
 
+/* A time, as exact as a clock here can tell: to microseconds. */
+json_t *json_milliseconds(double ms);
+
+/* What was enforced, and the steps of a set-up with their total, as results have them. */
+json_t *json_facts(const struct hutch_fact *facts);
+json_t *json_steps(const struct hutch_step *steps, double total_ms);
+
 static inline void json_decref_auto(json_t **value)
 {
     json_decref(*value);

@@ -359,16 +359,29 @@ static int check_limits(const struct options *options, struct hutch_error *err)
                    options->limits);
 }
 
+int options_new_policy(const char *profile, const char *const *argv, struct hutch_policy **ret,
+                       struct hutch_error *err)
+{
+    struct hutch_policy *policy = NULL;
+
+    int r = hutch_policy_new(profile ? profile : variable("HUTCH_PROFILE"), &policy, err);
+    if (r == 0 && argv)
+        r = hutch_policy_suggest(policy, argv, err);
+    if (r == 0)
+        r = set_variables(policy, err);
+    if (r < 0)
+        hutch_policy_free(policy);
+    else
+        *ret = policy;
+    return r;
+}
+
 static int make_policy(struct options *options, const struct parser *parser,
                        struct hutch_error *err)
 {
-    const char *profile = options->profile ? options->profile : variable("HUTCH_PROFILE");
+    const char *const *argv = options_limits_auto(options) ? options->argv : NULL;
 
-    int r = hutch_policy_new(profile, &options->policy, err);
-    if (r == 0 && options_limits_auto(options))
-        r = hutch_policy_suggest(options->policy, options->argv, err);
-    if (r == 0)
-        r = set_variables(options->policy, err);
+    int r = options_new_policy(options->profile, argv, &options->policy, err);
     if (r == 0)
         r = merge_files(options->policy, parser, err);
     if (r == 0)

@@ -39,6 +39,14 @@ int options_parse(const struct cli_command *command, char **args, struct options
                   struct hutch_error *err);
 void options_clear(struct options *options);
 
+/*
+ * The policy that documents and flags are put on top of: `profile` (NULL: HUTCH_PROFILE or "default"),
+ * limits suggested for `argv` unless that is NULL, the environment variables. On success the caller
+ * owns *ret.
+ */
+int options_new_policy(const char *profile, const char *const *argv, struct hutch_policy **ret,
+                       struct hutch_error *err);
+
 /* Whether the limits are those suggested for the command. */
 bool options_limits_auto(const struct options *options);
 
