@@ -35,5 +35,6 @@ const struct cli_command *cli_find(const char *name);
 int cmd_explain(const struct cli_command *self, char **args);
 int cmd_help(const struct cli_command *self, char **args);
 int cmd_profile(const struct cli_command *self, char **args);
+int cmd_rpc(const struct cli_command *self, char **args);
 int cmd_run(const struct cli_command *self, char **args);
 int cmd_schema(const struct cli_command *self, char **args);

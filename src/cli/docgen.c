@@ -7,9 +7,9 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "cli/options.h"
+#include "cli/rpc/methods.h"
 
-/* Text in which scdoc sees no markup. */
-static void put_escaped(const char *text)
+void docgen_escaped(const char *text)
 {
     for (; *text; text++) {
         if (strchr("*_\\#[]|<>", *text))
@@ -21,7 +21,7 @@ static void put_escaped(const char *text)
 static void put_marked(char mark, const char *text)
 {
     putchar(mark);
-    put_escaped(text);
+    docgen_escaped(text);
     putchar(mark);
 }
 
@@ -50,7 +50,7 @@ static void put_sentence(const char *text)
 
     if (*text >= 'a' && *text <= 'z')
         putchar(*text++ - 'a' + 'A');
-    put_escaped(text);
+    docgen_escaped(text);
     if (!stopped)
         putchar('.');
 }
@@ -227,12 +227,25 @@ static int print_keys(struct hutch_error *err)
     return r;
 }
 
+static int print_methods(struct hutch_error *err)
+{
+    methods_scdoc();
+    return 0;
+}
+
+static int print_rpc(struct hutch_error *err)
+{
+    methods_markdown();
+    return 0;
+}
+
 static const struct {
     const char *name;
     int (*print)(struct hutch_error *err);
 } formats[] = {
     {"bash", completion_bash}, {"fish", completion_fish}, {"flags", print_flags},
-    {"keys", print_keys},      {"man", print_man},        {"zsh", completion_zsh},
+    {"keys", print_keys},      {"man", print_man},        {"methods", print_methods},
+    {"rpc", print_rpc},        {"zsh", completion_zsh},
 };
 
 int docgen_print(const char *format, struct hutch_error *err)
@@ -242,5 +255,6 @@ int docgen_print(const char *format, struct hutch_error *err)
             return formats[i].print(err);
     }
     return err_set(err, HUTCH_EINVALID, "--format",
-                   "unknown format '%s': use bash, fish, flags, keys, man or zsh", format);
+                   "unknown format '%s': use bash, fish, flags, keys, man, methods, rpc or zsh",
+                   format);
 }

@@ -10,6 +10,9 @@
 /* Print one of them on stdout. An unknown format is HUTCH_EINVALID. */
 int docgen_print(const char *format, struct hutch_error *err);
 
+/* Text in which scdoc sees no markup, on stdout. */
+void docgen_escaped(const char *text);
+
 /* completion.c */
 int completion_bash(struct hutch_error *err);
 int completion_zsh(struct hutch_error *err);

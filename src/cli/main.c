@@ -18,14 +18,19 @@ const struct cli_command cli_commands[] = {
      "print what a run would be, and run nothing", "With --json the plan is one JSON object.",
      true},
     {"help", cmd_help, "help [COMMAND]", "say how to use hutch or one of its commands",
-     "With --format FORMAT it prints the same for other programs instead: man and keys\n"
-     "(scdoc), flags (one a line), bash, zsh and fish (completions).",
+     "With --format FORMAT it prints the same for other programs instead: man, keys\n"
+     "and methods (scdoc), rpc (Markdown), flags (one a line), bash, zsh and fish\n"
+     "(completions).",
      false},
     {"profile", cmd_profile,
      "profile list [--json] | show NAME | suggest [--json] [--] COMMAND [ARG...]",
      "list the named policies, print one, or suggest limits for a command",
      "A policy document may start from a profile with \"extends\": \"NAME\".\n"
      "'suggest' runs nothing; with --json it prints a document for --policy.",
+     false},
+    {"rpc", cmd_rpc, "rpc", "serve one client: JSON-RPC 2.0 on stdin and stdout",
+     "One message a line. Sandboxes live until they are closed, or stdin is. The methods are\n"
+     "in hutch-rpc(1), their names also in the answer of 'server.info'.",
      false},
     {"run", cmd_run, "run [OPTIONS] [--] COMMAND [ARG...]", "run one command in a sandbox", NULL,
      true},

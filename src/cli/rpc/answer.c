@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/rpc/answer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "cli/rpc/message.h"
+#include "cli/rpc/outbox.h"
+
+static void put(struct outbox *outbox, const char *id, const char *kind, const char *json)
+{
+    outbox_puts(outbox, "{\"jsonrpc\":\"2.0\",\"id\":");
+    outbox_puts(outbox, id);
+    outbox_puts(outbox, ",\"");
+    outbox_puts(outbox, kind);
+    outbox_puts(outbox, "\":");
+    outbox_puts(outbox, json);
+    outbox_puts(outbox, "}\n");
+}
+
+/* Frees `value`. */
+static char *dump(json_t *value)
+{
+    char *text = value ? json_dumps(value, JSON_COMPACT | JSON_REAL_PRECISION(12)) : NULL;
+
+    if (!text)
+        abort();
+    json_decref(value);
+    return text;
+}
+
+void answer_text(struct outbox *outbox, const char *id, const char *result)
+{
+    if (id)
+        put(outbox, id, "result", result);
+}
+
+void answer_json(struct outbox *outbox, const char *id, json_t *result)
+{
+    str_auto char *text = dump(result);
+
+    answer_text(outbox, id, text);
+}
+
+void answer_done(struct outbox *outbox, const char *id)
+{
+    answer_text(outbox, id, "{}");
+}
+
+/* What the system said when it refused is more exact than that it did. */
+static const char *system_word(int sys_errno)
+{
+    switch (sys_errno) {
+    case ENOENT: return "not_found";
+    case EACCES:
+    case EPERM:
+    case EROFS: return "denied";
+    case EEXIST: return "exists";
+    case EISDIR: return "is_directory";
+    case ENOTDIR: return "not_directory";
+    case EFBIG:
+    case ENOBUFS: return "too_large";
+    default: return "system";
+    }
+}
+
+const char *answer_word(int code, const struct hutch_error *err)
+{
+    if (code == RPC_METHOD)
+        return "unsupported";
+    switch (err->code) {
+    case HUTCH_EINVALID:
+    case HUTCH_EPOLICY: return "invalid";
+    case HUTCH_EUNSUPPORTED: return "unsupported";
+    case HUTCH_EDENIED: return "denied";
+    case HUTCH_ENOTFOUND: return "not_found";
+    case HUTCH_EBUSY:
+    case HUTCH_ESTATE: return "state";
+    default: return system_word(err->sys_errno);
+    }
+}
+
+static json_t *text_json(const char *text)
+{
+    return json_string_lossy(text, strlen(text));
+}
+
+void answer_error(struct outbox *outbox, const char *id, int code, const struct hutch_error *err)
+{
+    buf_auto struct buf message;
+    json_t *data = json_object();
+    json_t *error = json_object();
+
+    if (code > RPC_FAILED)
+        code = RPC_FAILED;
+    buf_init(&message, SIZE_MAX);
+    buf_puts(&message, err->msg);
+    if (err->sys_errno)
+        buf_printf(&message, ": %s", strerror(err->sys_errno));
+    if (message.failed)
+        abort();
+    json_object_set_new(data, "code", json_string(answer_word(code, err)));
+    json_object_set_new(data, "where", text_json(err->where));
+    json_object_set_new(data, "errno", err->sys_errno ? json_integer(err->sys_errno) : json_null());
+    json_object_set_new(error, "code", json_integer(code));
+    json_object_set_new(error, "message", text_json(message.data));
+    json_object_set_new(error, "data", data);
+
+    str_auto char *text = dump(error);
+    if (id)
+        put(outbox, id, "error", text);
+}
+
+void answer_event(struct outbox *outbox, const char *event)
+{
+    outbox_puts(outbox, "{\"jsonrpc\":\"2.0\",\"method\":\"event\",\"params\":");
+    outbox_puts(outbox, event);
+    outbox_puts(outbox, "}\n");
+}

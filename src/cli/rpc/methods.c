@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/rpc/methods.h"
+
+#include "base/str.h"
+
+#define SANDBOX                                                                                    \
+    {                                                                                              \
+        "sandbox", PARAM_STRING, "its id, from `sandbox.open`", .required = true                   \
+    }
+#define RUN                                                                                        \
+    {                                                                                              \
+        "run", PARAM_COUNT, "its number, from `sandbox.start` or an event",                        \
+            .required = true, .min = 1, .max = UINT32_MAX                                          \
+    }
+#define POLICY                                                                                     \
+    {"profile", PARAM_STRING, "the profile to start from; else `HUTCH_PROFILE`, else `default`"},  \
+    {                                                                                              \
+        "policy", PARAM_OBJECT, "a policy document, merged over it (hutch-policy(5))"              \
+    }
+#define COMMAND                                                                                    \
+    {"argv", PARAM_STRINGS, "the command and its arguments; this or `command`"},                   \
+        {"command", PARAM_STRING, "a line for `sh -c`"},                                           \
+        {"cwd", PARAM_STRING, "where it starts, inside; else the workspace"},                      \
+        {"env", PARAM_MAP, "variables, over those of the policy"},                                 \
+    {                                                                                              \
+        "timeout", PARAM_DURATION, "in place of the policy's; `500ms`, `30s`, `unlimited`"         \
+    }
+#define END                                                                                        \
+    {                                                                                              \
+        0                                                                                          \
+    }
+
+static const struct param none[] = {END};
+static const struct param open_params[] = {POLICY, END};
+static const struct param sandbox_params[] = {SANDBOX, END};
+static const struct param exec_params[] = {
+    SANDBOX, COMMAND, {"stdin", PARAM_STRING, "its input; else it has none"}, END};
+static const struct param start_params[] = {
+    SANDBOX,
+    COMMAND,
+    {"stdin", PARAM_STRING, "all of its input; else that comes by `sandbox.write`"},
+    {"tty", PARAM_BOOL, "give it a terminal; all output is `stdout` then"},
+    {"cols", PARAM_COUNT, "size of the terminal, else 80", .min = 1, .max = UINT16_MAX},
+    {"rows", PARAM_COUNT, "size of the terminal, else 24", .min = 1, .max = UINT16_MAX},
+    END,
+};
+static const struct param poll_params[] = {
+    SANDBOX,
+    RUN,
+    {"cursor", PARAM_COUNT, "where to go on, from the last answer; else the beginning",
+     .max = INT64_MAX},
+    {"wait_ms", PARAM_COUNT, "wait this long for output or the end; else not at all",
+     .max = 24 * 3600 * 1000},
+    END,
+};
+static const struct param write_params[] = {
+    SANDBOX,
+    RUN,
+    {"data", PARAM_STRING, "input for the command"},
+    {"eof", PARAM_BOOL, "no more comes after it; a terminal gets Ctrl-D"},
+    END,
+};
+static const struct param signal_params[] = {
+    SANDBOX,
+    RUN,
+    {"signal", PARAM_SIGNAL, "a name, such as `TERM`, or a number", .required = true},
+    END,
+};
+static const struct param resize_params[] = {
+    SANDBOX,
+    RUN,
+    {"cols", PARAM_COUNT, "columns", .required = true, .min = 1, .max = UINT16_MAX},
+    {"rows", PARAM_COUNT, "lines", .required = true, .min = 1, .max = UINT16_MAX},
+    END,
+};
+static const struct param subscribe_params[] = {
+    {"types", PARAM_STRINGS, "types of events; else all. An empty list ends the subscription"},
+    {"sandbox", PARAM_STRING, "events of this sandbox only; else of all"},
+    END,
+};
+static const struct param explain_params[] = {POLICY, COMMAND, END};
+static const struct param cancel_params[] = {
+    {"id", PARAM_ID, "the id of the request", .required = true}, END};
+
+const struct method methods[] = {
+    {"events.subscribe", method_events_subscribe, subscribe_params,
+     "From now on send events as notifications `event`, with the object of hutch-run(1) as `params`. "
+     "Another call for the same sandbox, or for all, replaces the first.",
+     "`{}`"},
+    {"policy.explain", method_policy_explain, explain_params,
+     "What a run would be on this host. Nothing is run.", "as `hutch explain --json`"},
+    {"rpc.cancel", method_cancel, cancel_params,
+     "End the wait of a request that has not been answered. The command of `sandbox.exec` is ended with "
+     "all its processes, and the request is answered with its result, `reason` `cancelled`; "
+     "`sandbox.poll` is answered with what there is.",
+     "`{}`"},
+    {"sandbox.close", method_sandbox_close, sandbox_params,
+     "End everything in a sandbox, and it. Requests that wait for its runs are answered first, with "
+     "`reason` `cancelled`.",
+     "`{}`"},
+    {"sandbox.exec", method_sandbox_exec, exec_params, "Run a command and wait for its end.",
+     "a result, as `hutch run --json`"},
+    {"sandbox.info", method_sandbox_info, sandbox_params, "What a sandbox is and what runs in it.",
+     "`{sandbox, cwd, enforced, setup_ms, gone, runs: [{run, state}]}`, `state` `running` or `ended`"},
+    {"sandbox.list", method_sandbox_list, none, "All sandboxes of this server.",
+     "`{sandboxes}`, a list of what `sandbox.info` says"},
+    {"sandbox.open", method_sandbox_open, open_params,
+     "Open a sandbox. It lasts until it is closed, or the client is gone.",
+     "`{sandbox, enforced, cwd}`"},
+    {"sandbox.poll", method_sandbox_poll, poll_params,
+     "Output of a command that was started, from a place on, and its result once all output was told. "
+     "At most 1 MiB of output is kept; `dropped` says how many bytes were lost after `cursor`. "
+     "Where output is not UTF-8, `data_base64` has it exactly.",
+     "`{output: [{stream, data, data_base64?}], cursor, dropped?, done, result?}`"},
+    {"sandbox.resize", method_sandbox_resize, resize_params, "Change the size of its terminal.",
+     "`{}`"},
+    {"sandbox.signal", method_sandbox_signal, signal_params,
+     "Send a signal to a command and its process group.", "`{}`"},
+    {"sandbox.start", method_sandbox_start, start_params,
+     "Start a command. It goes on until it ends or the sandbox is closed. Poll it to its end: of runs that "
+     "were not, there can be 256.",
+     "`{run}`"},
+    {"sandbox.write", method_sandbox_write, write_params,
+     "Give a command input. What it has not read waits for it; more than 8 MiB of that are refused.",
+     "`{}`"},
+    {"server.info", method_server_info, none, "What this server is.", "`{name, version, methods}`"},
+    {0},
+};
+
+const struct method *method_find(const char *name)
+{
+    for (const struct method *row = methods; row->name; row++) {
+        if (str_eq(row->name, name))
+            return row;
+    }
+    return NULL;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The parameters that a method takes, as rows: name, type, help. A call is checked against them before
+ * its method sees it, so that methods only fetch; docs/rpc.md is made from them.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <hutch.h>
+#include <jansson.h>
+
+enum param_type {
+    PARAM_STRING,
+    PARAM_STRINGS, /* list of strings */
+    PARAM_MAP,     /* object of strings */
+    PARAM_OBJECT,  /* checked by its user */
+    PARAM_COUNT,   /* whole number from min to max */
+    PARAM_BOOL,
+    PARAM_DURATION, /* as in a policy: "500ms", "30s"; a number is seconds */
+    PARAM_SIGNAL,   /* "TERM", "SIGTERM" or its number */
+    PARAM_ID,       /* of a request: a string or a number */
+};
+
+struct param {
+    const char *name;
+    enum param_type type;
+    const char *help; /* one line */
+    bool required;
+    uint64_t min; /* of PARAM_COUNT */
+    uint64_t max;
+};
+
+/* How a type is called in documents: "list of strings". */
+const char *param_type_name(enum param_type type);
+
+/*
+ * Check `params` (NULL: none) against `rows`, which end with a NULL name: every required one there, each
+ * of its type, none that is not known. null counts as not given. Returns 0 or RPC_PARAMS.
+ */
+int params_check(const struct param *rows, const json_t *params, struct hutch_error *err);
+
+/* Values of checked params; what was not given is NULL, `missing` or false. */
+const char *params_string(const json_t *params, const char *name);
+uint64_t params_count(const json_t *params, const char *name, uint64_t missing);
+bool params_bool(const json_t *params, const char *name);
+uint64_t params_duration_ms(const json_t *params, const char *name, uint64_t missing);
+int params_signal(const json_t *params, const char *name);
+
+/* The object or list itself; NULL when not given. */
+json_t *params_get(const json_t *params, const char *name);
+
+/*
+ * A list of strings as an array that ends with NULL, or a map as one of "NAME=value". The caller owns it,
+ * free it with params_free_list(). NULL when not given.
+ */
+char **params_list(const json_t *params, const char *name);
+void params_free_list(char ***list);
+
+#define params_list_auto __attribute__((cleanup(params_free_list)))

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/rpc/server.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <time.h>
+
+#include "base/err.h"
+#include "cli/rpc/answer.h"
+#include "cli/rpc/message.h"
+#include "cli/signals.h"
+
+enum {
+    LINES_AT_ONCE = 64, /* then runs have their turn */
+    LAST_MS = 5000,     /* for a client that is done sending to read what it has not */
+};
+
+/* What is polled: three of our own, then runs. */
+enum { WATCH_IN, WATCH_OUT, WATCH_SIGNALS, WATCH_RUNS };
+
+struct watched {
+    struct pollfd fds[WATCH_RUNS + RUNS_MAX];
+    struct server_run *runs[WATCH_RUNS + RUNS_MAX];
+    nfds_t count;
+};
+
+uint64_t server_now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+bool server_is_full(const struct server *server)
+{
+    return outbox_len(&server->outbox) > OUTBOX_PAUSE;
+}
+
+/* Lines that have arrived. Returns whether there may be more of them. */
+static bool take_lines(struct server *server)
+{
+    const char *line;
+    size_t len;
+
+    for (int i = 0; i < LINES_AT_ONCE && !server_is_full(server); i++) {
+        switch (lines_next(&server->lines, &line, &len)) {
+        case LINES_NONE: return false;
+        case LINES_ONE: server_dispatch(server, line, len); break;
+        case LINES_TOO_LONG: {
+            struct hutch_error err;
+
+            err_set(&err, HUTCH_EINVALID, "", "a line has more than %d bytes", MESSAGE_MAX);
+            answer_error(&server->outbox, "null", RPC_REQUEST, &err);
+            break;
+        }
+        }
+    }
+    return true;
+}
+
+/* ---- The loop ---- */
+
+static void watch_runs(const struct server *server, struct watched *watched)
+{
+    bool full = server_is_full(server);
+
+    for (const struct server_sandbox *row = server->sandboxes; row; row = row->next) {
+        bool paused = full && notify_wants_output(row);
+
+        for (struct server_run *run = row->runs; run; run = run->next) {
+            if (run->over)
+                continue;
+            watched->fds[watched->count] = (struct pollfd){
+                .fd = paused ? -1 : hutch_run_fd(run->run), .events = POLLIN};
+            watched->runs[watched->count++] = run;
+        }
+    }
+}
+
+static void watch(const struct server *server, int signals, struct watched *watched)
+{
+    bool waits = outbox_len(&server->outbox) > 0;
+    bool reads = !server->lines.ended && !server_is_full(server);
+
+    watched->fds[WATCH_IN] = (struct pollfd){.fd = reads ? server->in : -1, .events = POLLIN};
+    watched->fds[WATCH_OUT] = (struct pollfd){.fd = server->outbox.fd,
+                                              .events = waits ? POLLOUT : 0};
+    watched->fds[WATCH_SIGNALS] = (struct pollfd){.fd = signals, .events = POLLIN};
+    watched->count = WATCH_RUNS;
+    watch_runs(server, watched);
+}
+
+/* How long to wait at most: -1 for ever. */
+static int wait_for(const struct server *server, bool more_lines)
+{
+    int timeout = server_is_full(server) ? -1 : server_wait_timeout(server);
+
+    if (more_lines && !server_is_full(server))
+        return 0;
+    if (server_is_full(server) && server->run_count > 0)
+        return THROTTLE_MS;
+    return timeout;
+}
+
+/* Runs that have something to do; from time to time also those that are paused. */
+static void step_runs(struct server *server, const struct watched *watched)
+{
+    uint64_t now = server_now_ms();
+    bool all = server_is_full(server) && now - server->stepped_ms >= THROTTLE_MS;
+
+    if (all)
+        server->stepped_ms = now;
+    for (nfds_t i = WATCH_RUNS; i < watched->count; i++) {
+        if (all || watched->fds[i].revents)
+            run_step_once(watched->runs[i]);
+    }
+}
+
+/* One turn. Returns 1 to go on, 0 when the client is gone, or a negative code. */
+static int turn(struct server *server, int signals, bool *more_lines, struct hutch_error *err)
+{
+    struct watched watched;
+
+    watch(server, signals, &watched);
+    int n = poll(watched.fds, watched.count, wait_for(server, *more_lines));
+    if (n < 0 && errno != EINTR)
+        return err_sys(err, -errno, "rpc", "cannot wait for the client");
+    if (n < 0)
+        return 1;
+
+    if (watched.fds[WATCH_SIGNALS].revents || watched.fds[WATCH_OUT].revents & (POLLERR | POLLNVAL))
+        return 0;
+    step_runs(server, &watched);
+    server_settle(server);
+    if (watched.fds[WATCH_IN].revents && lines_read(&server->lines, server->in) <= 0)
+        lines_finish(&server->lines);
+    *more_lines = take_lines(server);
+    server_settle(server);
+    if (server->dropped && !server_is_full(server))
+        notify_dropped(server);
+    if (outbox_flush(&server->outbox) < 0)
+        return 0;
+    return !server->lines.ended || *more_lines;
+}
+
+/* What is in the outbox gets a little time: the client may have closed its end to say it is done. */
+static void flush_last(struct server *server)
+{
+    uint64_t end = server_now_ms() + LAST_MS;
+
+    while (outbox_flush(&server->outbox) == 0 && outbox_len(&server->outbox) > 0) {
+        struct pollfd out = {.fd = server->outbox.fd, .events = POLLOUT};
+        uint64_t now = server_now_ms();
+
+        if (now >= end || (poll(&out, 1, (int)(end - now)) < 0 && errno != EINTR))
+            return;
+    }
+}
+
+static void close_all(struct server *server)
+{
+    server_free_waiters(server);
+    server->subscribed = 0; /* nobody is told any more, but the log is */
+    while (server->sandboxes) {
+        server->sandboxes->subscribed = 0;
+        server_free_sandbox(server, server->sandboxes);
+    }
+}
+
+int server_run(int in, int out, struct hutch_error *err)
+{
+    struct server server = {.in = in, .audit = EVENTS_INIT};
+    signals_auto struct signals signals = SIGNALS_INIT;
+    bool more_lines = false;
+
+    int r = signals_open(&signals, err);
+    if (r == 0)
+        r = events_open(&server.audit, NULL, err);
+    if (r < 0)
+        return r;
+    lines_init(&server.lines, MESSAGE_MAX);
+    outbox_init(&server.outbox, out);
+    do {
+        r = turn(&server, signals.fd, &more_lines, err);
+    } while (r > 0);
+    close_all(&server);
+    flush_last(&server);
+    events_report(&server.audit);
+    events_close(&server.audit);
+    outbox_clear(&server.outbox);
+    lines_clear(&server.lines);
+    return r;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The state of `hutch rpc`: one client, its sandboxes, their runs, and the requests that wait for
+ * something to happen. One thread, one loop.
+ *
+ * Theory of operation
+ *
+ *   stdin ─► lines ─► message ─► method ──────────────► answer ─► outbox ─► stdout
+ *                                  │ cannot answer yet     ▲         ▲
+ *                                  └─► waiter ─────────────┘         │
+ *                 runs ─► step ─► settles waiters;  events ──────────┘
+ *
+ * A method answers at once or leaves a waiter, which server_settle() answers when its run or sandbox has
+ * come that far. Nothing is freed while runs are stepped; what has become useless goes in
+ * server_settle().
+ *
+ * Everything that can pile up has a bound. When the client does not read and OUTBOX_PAUSE bytes wait for
+ * it, no more requests are read, no more waiters answered, and runs whose output it has subscribed to are
+ * stepped only every THROTTLE_MS: often enough for their limits to be kept, seldom enough to make
+ * a flood a trickle. At OUTBOX_DROP bytes output events are counted instead of sent, and the client is
+ * told how many when it reads again.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <hutch.h>
+#include <jansson.h>
+
+#include "base/buf.h"
+#include "cli/events.h"
+#include "cli/rpc/backlog.h"
+#include "cli/rpc/lines.h"
+#include "cli/rpc/outbox.h"
+
+enum {
+    OUTBOX_PAUSE = 1 << 20,
+    OUTBOX_DROP = 16 << 20,
+    THROTTLE_MS = 100,
+    SANDBOXES_MAX = 256,
+    RUNS_MAX = 256,       /* going on, or ended and not asked for yet; of all sandboxes */
+    WAITERS_MAX = 1024,   /* requests that are not answered yet */
+    INPUT_MAX = 8 << 20,  /* bytes that a command has been sent and has not read */
+    COLLECTED_MAX = 8,    /* runs of a sandbox whose end was told and which can be asked again */
+    POLL_BYTES = 1 << 20, /* of output in one answer */
+};
+
+struct server_run {
+    struct server_run *next;
+    struct server_sandbox *sandbox;
+    struct hutch_run *run;
+    uint32_t id;
+    bool exec;      /* of sandbox.exec: freed when that is answered, output only in the result */
+    bool collected; /* its end was told by sandbox.poll */
+    bool over;      /* then `result`, or else `error`, says how */
+    struct hutch_result *result;
+    struct hutch_error error;
+    struct backlog backlog;
+    struct buf input; /* not taken by the command yet, from `input_sent` on */
+    size_t input_sent;
+    bool input_eof;   /* no more comes after that */
+    bool input_ended; /* and the command has been told */
+};
+
+struct server_sandbox {
+    struct server_sandbox *next;
+    struct server *server;
+    struct hutch_sandbox *sandbox;
+    struct hutch_sandbox_info info;
+    struct server_run *runs; /* oldest first */
+    unsigned subscribed;     /* bits by enum hutch_event_type */
+    bool closing;            /* as soon as its runs are over */
+};
+
+/* A request that is answered later. */
+struct server_waiter {
+    struct server_waiter *next;
+    char *id; /* NULL: nobody wants the answer */
+    enum waiter_kind { WAIT_EXEC, WAIT_POLL, WAIT_CLOSE } kind;
+    struct server_sandbox *sandbox;
+    struct server_run *run; /* NULL for WAIT_CLOSE */
+    uint64_t cursor;        /* WAIT_POLL: answered when there is output behind it... */
+    uint64_t deadline_ms;   /* ...or at this time */
+};
+
+struct server {
+    int in;
+    struct lines lines;
+    struct outbox outbox;
+    struct events audit;
+    struct server_sandbox *sandboxes; /* oldest first */
+    size_t sandbox_count;
+    size_t run_count;
+    struct server_waiter *waiters; /* oldest first */
+    size_t waiter_count;
+    unsigned subscribed; /* to events of all sandboxes */
+    uint64_t dropped;    /* output events that were not sent, and not told about yet */
+    uint64_t stepped_ms; /* when paused runs had their last turn */
+};
+
+/* One request on its way to its method. */
+struct call {
+    const char *id; /* NULL: a notification */
+    const json_t *params;
+};
+
+/* Serve `in` and `out` until the client is gone, or a signal. Returns 0, or a negative code. */
+int server_run(int in, int out, struct hutch_error *err);
+
+/* Milliseconds of a clock that only goes forward. */
+uint64_t server_now_ms(void);
+
+/* Whether the client must read before it gets more. */
+bool server_is_full(const struct server *server);
+
+/* dispatch.c: what one line asks for. */
+void server_dispatch(struct server *server, const char *line, size_t len);
+
+/* wait.c: answer later. What it waits for may have begun: look first whether one more may wait. */
+int server_may_wait(const struct server *server, struct hutch_error *err);
+void server_wait(struct server *server, const struct call *call,
+                 const struct server_waiter *waiter);
+void server_settle(struct server *server);
+struct server_waiter *server_find_waiter(const struct server *server, const char *id);
+/* Milliseconds until the first waiter's deadline; -1: none has one. */
+int server_wait_timeout(const struct server *server);
+void server_free_waiters(struct server *server);
+
+/* sandbox.c */
+int server_find_sandbox(struct server *server, const json_t *params, struct server_sandbox **ret,
+                        struct hutch_error *err);
+void server_free_sandbox(struct server *server, struct server_sandbox *sandbox);
+bool sandbox_is_idle(const struct server_sandbox *sandbox);
+
+/* run.c */
+int server_find_run(struct server *server, const json_t *params, struct server_run **ret,
+                    struct hutch_error *err);
+void run_step_once(struct server_run *run);
+void run_drop(struct server *server, struct server_run *run);
+
+/* poll.c */
+bool poll_is_ready(const struct server_waiter *waiter);
+void poll_answer(struct server *server, const struct server_waiter *waiter);
+
+/* notify.c: events to the client and the audit log. */
+void notify_event(struct server_sandbox *sandbox, const struct hutch_event *event);
+void notify_dropped(struct server *server);
+/* Whether its output goes to the client as events. */
+bool notify_wants_output(const struct server_sandbox *sandbox);
+/* The bit of a type of event by its name; 0: there is none. */
+unsigned notify_bit(const char *type);
+
+/* policy.c: the parameters `profile` and `policy`. The caller owns *ret. */
+int policy_from_params(const json_t *params, struct hutch_policy **ret, struct hutch_error *err);
+
+/* The methods, one for each row of methods.c. Each returns 0, an enum rpc_code or a hutch code. */
+typedef int method_fn(struct server *server, const struct call *call, struct hutch_error *err);
+method_fn method_cancel, method_server_info;
+method_fn method_sandbox_open, method_sandbox_list, method_sandbox_info, method_sandbox_close;
+method_fn method_sandbox_exec, method_sandbox_start, method_sandbox_poll, method_sandbox_write;
+method_fn method_sandbox_signal, method_sandbox_resize;
+method_fn method_events_subscribe, method_policy_explain;

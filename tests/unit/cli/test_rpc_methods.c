@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "cli/rpc/methods.h"
+
+#include "base/str.h"
+
+static void the_table_is_sorted_and_whole(void **state)
+{
+    for (const struct method *row = methods; row->name; row++) {
+        assert_true(row->run && row->params && row->help && row->result);
+        if (row > methods)
+            assert_true(strcmp(row[-1].name, row->name) < 0);
+        assert_ptr_equal(method_find(row->name), row);
+        for (const struct param *param = row->params; param->name; param++) {
+            assert_true(param->help && *param->help);
+            assert_int_equal(param->type == PARAM_COUNT, param->max != 0);
+            for (const struct param *other = row->params; other < param; other++)
+                assert_string_not_equal(other->name, param->name);
+        }
+    }
+    assert_null(method_find("shell.open"));
+    assert_null(method_find(""));
+}
+
+/* The names that can be subscribed to are those that events have. */
+static void types_of_events_are_the_librarys(void **state)
+{
+    for (int type = HUTCH_EVENT_SANDBOX_STARTED; type <= HUTCH_EVENT_LIMIT_EXCEEDED; type++) {
+        const struct hutch_event event = {
+            .size = sizeof event, .type = (enum hutch_event_type)type, .sandbox = "x", .data = ""};
+        str_auto char *json = NULL;
+        char name[64];
+
+        assert_int_equal(hutch_event_to_json(&event, &json, NULL), 0);
+        const char *found = strstr(json, "\"type\":\"");
+        assert_non_null(found);
+        assert_int_equal(sscanf(found, "\"type\":\"%63[^\"]", name), 1);
+        assert_int_equal(notify_bit(name), 1U << type);
+    }
+    assert_int_equal(notify_bit("unknown"), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_table_is_sorted_and_whole),
+        cmocka_unit_test(types_of_events_are_the_librarys),
+    };
+
+    return cmocka_run_group_tests_name("rpc methods", tests, NULL, NULL);
+}
