@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/rpc/answer.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,39 +50,6 @@ void answer_done(struct outbox *outbox, const char *id)
     answer_text(outbox, id, "{}");
 }
 
-/* What the system said when it refused is more exact than that it did. */
-static const char *system_word(int sys_errno)
-{
-    switch (sys_errno) {
-    case ENOENT: return "not_found";
-    case EACCES:
-    case EPERM:
-    case EROFS: return "denied";
-    case EEXIST: return "exists";
-    case EISDIR: return "is_directory";
-    case ENOTDIR: return "not_directory";
-    case EFBIG:
-    case ENOBUFS: return "too_large";
-    default: return "system";
-    }
-}
-
-const char *answer_word(int code, const struct hutch_error *err)
-{
-    if (code == RPC_METHOD)
-        return "unsupported";
-    switch (err->code) {
-    case HUTCH_EINVALID:
-    case HUTCH_EPOLICY: return "invalid";
-    case HUTCH_EUNSUPPORTED: return "unsupported";
-    case HUTCH_EDENIED: return "denied";
-    case HUTCH_ENOTFOUND: return "not_found";
-    case HUTCH_EBUSY:
-    case HUTCH_ESTATE: return "state";
-    default: return system_word(err->sys_errno);
-    }
-}
-
 static json_t *text_json(const char *text)
 {
     return json_string_lossy(text, strlen(text));
@@ -103,7 +69,7 @@ void answer_error(struct outbox *outbox, const char *id, int code, const struct 
         buf_printf(&message, ": %s", strerror(err->sys_errno));
     if (message.failed)
         abort();
-    json_object_set_new(data, "code", json_string(answer_word(code, err)));
+    json_object_set_new(data, "code", json_string(hutch_error_word(err)));
     json_object_set_new(data, "where", text_json(err->where));
     json_object_set_new(data, "errno", err->sys_errno ? json_integer(err->sys_errno) : json_null());
     json_object_set_new(error, "code", json_integer(code));

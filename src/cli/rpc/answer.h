@@ -24,6 +24,3 @@ void answer_error(struct outbox *outbox, const char *id, int code, const struct 
 
 /* A notification `event` with the JSON of one. */
 void answer_event(struct outbox *outbox, const char *event);
-
-/* The word for an error in its `data.code`. */
-const char *answer_word(int code, const struct hutch_error *err);

@@ -48,7 +48,7 @@ static int call_method(struct server *server, const struct message *message,
     return r < 0 ? r : method->run(server, &call, err);
 }
 
-void server_dispatch(struct server *server, const char *line, size_t len)
+bool server_dispatch(struct server *server, const char *line, size_t len)
 {
     message_auto struct message message;
     struct hutch_error err = {0};
@@ -61,6 +61,7 @@ void server_dispatch(struct server *server, const char *line, size_t len)
         r = call_method(server, &message, &err);
     if (r < 0)
         answer_error(&server->outbox, id, r, &err);
+    return r != METHOD_LATER;
 }
 
 /* ---- Methods about requests and the server itself ---- */

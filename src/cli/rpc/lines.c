@@ -117,3 +117,9 @@ enum lines_next lines_next(struct lines *lines, const char **ret, size_t *len)
             return *len > lines->max ? LINES_TOO_LONG : LINES_ONE;
     }
 }
+
+void lines_unread(struct lines *lines, const char *line)
+{
+    lines->start = (size_t)(line - lines->data);
+    lines->scanned = lines->start;
+}

@@ -37,3 +37,6 @@ void lines_finish(struct lines *lines);
 
 /* The next line; *ret is valid until more is added. Call until it says LINES_NONE. */
 enum lines_next lines_next(struct lines *lines, const char **ret, size_t *len);
+
+/* Put `line`, which lines_next() has just given, back: it comes again. */
+void lines_unread(struct lines *lines, const char *line);

@@ -35,7 +35,7 @@ int policy_from_params(const json_t *params, struct hutch_policy **ret, struct h
 
 int method_policy_explain(struct server *server, const struct call *call, struct hutch_error *err)
 {
-    command_auto struct command command;
+    command_auto struct command command = {0};
     json_auto_ref json_t *plan = NULL;
     str_auto char *text = NULL;
     struct hutch_policy *policy;

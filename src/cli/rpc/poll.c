@@ -36,11 +36,11 @@ static void collect(struct server *server, struct server_run *run)
     run->collected = true;
     for (struct server_run *row = run->sandbox->runs; row; row = row->next) {
         if (!row->collected || is_awaited(server, row))
-            continue;
+            continue; /* as is this one still */
         oldest = oldest ? oldest : row;
         count++;
     }
-    if (count > COLLECTED_MAX)
+    if (count >= COLLECTED_MAX)
         run_drop(server, oldest);
 }
 

@@ -112,7 +112,7 @@ void run_drop(struct server *server, struct server_run *run)
 static int start(struct server *server, struct server_sandbox *sandbox, const json_t *params,
                  bool exec, struct server_run **ret, struct hutch_error *err)
 {
-    command_auto struct command command;
+    command_auto struct command command = {0};
     const char *input = params_string(params, "stdin");
     struct server_run **end = &sandbox->runs;
 
@@ -135,7 +135,8 @@ static int start(struct server *server, struct server_sandbox *sandbox, const js
     r = hutch_sandbox_start(sandbox->sandbox, &command.command, on_event, run, &run->run, err);
     if (r < 0) {
         free_run(run);
-        return r;
+        /* More are starting than the sandbox has taken note of: it will, and wake us. */
+        return r == HUTCH_EBUSY && !sandbox_is_idle(sandbox) ? METHOD_LATER : r;
     }
     run->id = hutch_run_id(run->run);
     if (input)
@@ -181,6 +182,14 @@ int method_sandbox_start(struct server *server, const struct call *call, struct 
     return r;
 }
 
+static int refuse_input(struct hutch_error *err)
+{
+    int r = err_set(err, HUTCH_EINVALID, "/data", "the command has not read what came before");
+
+    err->sys_errno = EFBIG; /* "too_large" */
+    return r;
+}
+
 int method_sandbox_write(struct server *server, const struct call *call, struct hutch_error *err)
 {
     const char *data = params_string(call->params, "data");
@@ -193,7 +202,7 @@ int method_sandbox_write(struct server *server, const struct call *call, struct 
     if (run->input_eof)
         return err_set(err, HUTCH_ESTATE, "/run", "run %" PRIu32 " gets no more input", run->id);
     if (run->input.len - run->input_sent + len > INPUT_MAX)
-        return err_sys(err, -ENOBUFS, "/data", "the command has not read the input before this");
+        return refuse_input(err);
     buf_add(&run->input, data, len);
     if (run->input.failed)
         abort();

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/err.h"
@@ -37,23 +38,42 @@ bool server_is_full(const struct server *server)
     return outbox_len(&server->outbox) > OUTBOX_PAUSE;
 }
 
+static bool is_blank(const char *line, size_t len)
+{
+    while (len > 0 && strchr(" \t\r", line[len - 1]) && line[len - 1])
+        len--;
+    return len == 0;
+}
+
+static void take_line(struct server *server, const char *line, size_t len)
+{
+    if (is_blank(line, len))
+        return;
+    server->held = !server_dispatch(server, line, len);
+    if (server->held)
+        lines_unread(&server->lines, line);
+}
+
+static void refuse_line(struct server *server)
+{
+    struct hutch_error err;
+
+    err_set(&err, HUTCH_EINVALID, "", "a line has more than %d bytes", MESSAGE_MAX);
+    answer_error(&server->outbox, "null", RPC_REQUEST, &err);
+}
+
 /* Lines that have arrived. Returns whether there may be more of them. */
 static bool take_lines(struct server *server)
 {
     const char *line;
     size_t len;
 
-    for (int i = 0; i < LINES_AT_ONCE && !server_is_full(server); i++) {
+    server->held = false;
+    for (int i = 0; i < LINES_AT_ONCE && !server->held && !server_is_full(server); i++) {
         switch (lines_next(&server->lines, &line, &len)) {
         case LINES_NONE: return false;
-        case LINES_ONE: server_dispatch(server, line, len); break;
-        case LINES_TOO_LONG: {
-            struct hutch_error err;
-
-            err_set(&err, HUTCH_EINVALID, "", "a line has more than %d bytes", MESSAGE_MAX);
-            answer_error(&server->outbox, "null", RPC_REQUEST, &err);
-            break;
-        }
+        case LINES_ONE: take_line(server, line, len); break;
+        case LINES_TOO_LONG: refuse_line(server); break;
         }
     }
     return true;
@@ -81,7 +101,7 @@ static void watch_runs(const struct server *server, struct watched *watched)
 static void watch(const struct server *server, int signals, struct watched *watched)
 {
     bool waits = outbox_len(&server->outbox) > 0;
-    bool reads = !server->lines.ended && !server_is_full(server);
+    bool reads = !server->lines.ended && !server->held && !server_is_full(server);
 
     watched->fds[WATCH_IN] = (struct pollfd){.fd = reads ? server->in : -1, .events = POLLIN};
     watched->fds[WATCH_OUT] = (struct pollfd){.fd = server->outbox.fd,
@@ -94,13 +114,11 @@ static void watch(const struct server *server, int signals, struct watched *watc
 /* How long to wait at most: -1 for ever. */
 static int wait_for(const struct server *server, bool more_lines)
 {
-    int timeout = server_is_full(server) ? -1 : server_wait_timeout(server);
-
-    if (more_lines && !server_is_full(server))
-        return 0;
-    if (server_is_full(server) && server->run_count > 0)
-        return THROTTLE_MS;
-    return timeout;
+    if (server_is_full(server))
+        return server->run_count > 0 ? THROTTLE_MS : -1;
+    if (server->held)
+        return RETRY_MS;
+    return more_lines ? 0 : server_wait_timeout(server);
 }
 
 /* Runs that have something to do; from time to time also those that are paused. */

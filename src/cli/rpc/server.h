@@ -38,6 +38,7 @@ enum {
     OUTBOX_PAUSE = 1 << 20,
     OUTBOX_DROP = 16 << 20,
     THROTTLE_MS = 100,
+    RETRY_MS = 10, /* for a request that came too soon, if no run wakes us before */
     SANDBOXES_MAX = 256,
     RUNS_MAX = 256,       /* going on, or ended and not asked for yet; of all sandboxes */
     WAITERS_MAX = 1024,   /* requests that are not answered yet */
@@ -97,6 +98,7 @@ struct server {
     unsigned subscribed; /* to events of all sandboxes */
     uint64_t dropped;    /* output events that were not sent, and not told about yet */
     uint64_t stepped_ms; /* when paused runs had their last turn */
+    bool held;           /* the next line has come too soon; it is tried again */
 };
 
 /* One request on its way to its method. */
@@ -114,8 +116,8 @@ uint64_t server_now_ms(void);
 /* Whether the client must read before it gets more. */
 bool server_is_full(const struct server *server);
 
-/* dispatch.c: what one line asks for. */
-void server_dispatch(struct server *server, const char *line, size_t len);
+/* dispatch.c: do what one line asks for. False: not now, it must come again. */
+bool server_dispatch(struct server *server, const char *line, size_t len);
 
 /* wait.c: answer later. What it waits for may have begun: look first whether one more may wait. */
 int server_may_wait(const struct server *server, struct hutch_error *err);
@@ -154,7 +156,11 @@ unsigned notify_bit(const char *type);
 /* policy.c: the parameters `profile` and `policy`. The caller owns *ret. */
 int policy_from_params(const json_t *params, struct hutch_policy **ret, struct hutch_error *err);
 
-/* The methods, one for each row of methods.c. Each returns 0, an enum rpc_code or a hutch code. */
+/*
+ * The methods, one for each row of methods.c. Each returns 0, METHOD_LATER with nothing done, an enum
+ * rpc_code or a hutch code.
+ */
+enum { METHOD_LATER = 1 };
 typedef int method_fn(struct server *server, const struct call *call, struct hutch_error *err);
 method_fn method_cancel, method_server_info;
 method_fn method_sandbox_open, method_sandbox_list, method_sandbox_info, method_sandbox_close;

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -51,41 +50,10 @@ static void notifications_get_none(void **state)
     outbox_init(&outbox, -1);
     err_set(&err, HUTCH_EINVALID, "", "no");
     answer_done(&outbox, NULL);
-    answer_json(&outbox, NULL, json_true());
+    answer_json(&outbox, NULL, json_object());
     answer_error(&outbox, NULL, RPC_PARAMS, &err);
     assert_int_equal(outbox_len(&outbox), 0);
     outbox_clear(&outbox);
-}
-
-static void words(void **state)
-{
-    static const struct {
-        int code, sys_errno;
-        const char *want;
-    } cases[] = {
-        {HUTCH_EINVALID, 0, "invalid"},
-        {HUTCH_EPOLICY, ENOENT, "invalid"},
-        {HUTCH_EUNSUPPORTED, ENOENT, "unsupported"},
-        {HUTCH_EDENIED, 0, "denied"},
-        {HUTCH_ENOTFOUND, 0, "not_found"},
-        {HUTCH_EBUSY, 0, "state"},
-        {HUTCH_ESTATE, 0, "state"},
-        {HUTCH_ENOMEM, 0, "system"},
-        {HUTCH_EINTERNAL, 0, "system"},
-        {HUTCH_ESYSTEM, EIO, "system"},
-        {HUTCH_ESYSTEM, ENOENT, "not_found"},
-        {HUTCH_ESYSTEM, EACCES, "denied"},
-        {HUTCH_ESYSTEM, EEXIST, "exists"},
-        {HUTCH_ESYSTEM, EISDIR, "is_directory"},
-        {HUTCH_ESYSTEM, ENOTDIR, "not_directory"},
-        {HUTCH_ESYSTEM, ENOBUFS, "too_large"},
-    };
-
-    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        const struct hutch_error err = {.code = cases[i].code, .sys_errno = cases[i].sys_errno};
-
-        assert_string_equal(answer_word(cases[i].code, &err), cases[i].want);
-    }
 }
 
 int main(void)
@@ -93,7 +61,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_are_lines),
         cmocka_unit_test(notifications_get_none),
-        cmocka_unit_test(words),
     };
 
     return cmocka_run_group_tests_name("rpc answer", tests, NULL, NULL);
