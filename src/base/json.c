@@ -176,6 +176,49 @@ json_t *json_string_base64(const char *data, size_t len)
     return json_stringn_nocheck(text, used);
 }
 
+/* The value of a digit; -1 when it is none. */
+static int base64_digit(char c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return c - 'A';
+    if (c >= 'a' && c <= 'z')
+        return c - 'a' + 26;
+    if (c >= '0' && c <= '9')
+        return c - '0' + 52;
+    return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+bool json_base64_bytes(const json_t *string, char **ret, size_t *len)
+{
+    const char *text = json_string_value(string);
+    size_t size = json_string_length(string), used = 0;
+    size_t digits = size;
+    uint32_t bits = 0;
+
+    while (digits > 0 && size - digits < 2 && text[digits - 1] == '=')
+        digits--;
+    if (!text || size % 4 != 0)
+        return false;
+    for (size_t i = 0; i < digits; i++) {
+        if (base64_digit(text[i]) < 0)
+            return false;
+    }
+
+    char *data = malloc(size / 4 * 3 + 1);
+    *ret = data;
+    *len = 0;
+    if (!data)
+        return true;
+    for (size_t i = 0; i < digits; i++) {
+        bits = bits << 6 | (uint32_t)base64_digit(text[i]);
+        if (i % 4 > 0)
+            data[used++] = (char)(bits >> (6 - i % 4 * 2));
+    }
+    data[used] = '\0';
+    *len = used;
+    return true;
+}
+
 json_t *json_milliseconds(double ms)
 {
     return json_real((double)(int64_t)(ms * 1e3 + 0.5) / 1e3);

@@ -4,6 +4,7 @@
 
 #include <hutch.h>
 #include <jansson.h>
+#include <string.h>
 
 /*
  * Parse a whole document, an object. Refuses duplicate keys, NULs in strings, trailing text, deep
@@ -22,8 +23,20 @@ void json_pointer_push(char *pointer, size_t size, const char *component);
 /* A JSON string of any bytes: what is not UTF-8 becomes U+FFFD. NULL when out of memory. */
 json_t *json_string_lossy(const char *data, size_t len);
 
+/* The same of text. */
+static inline json_t *json_text_lossy(const char *text)
+{
+    return json_string_lossy(text, strlen(text));
+}
+
 /* The bytes in base64. NULL when out of memory. */
 json_t *json_string_base64(const char *data, size_t len);
+
+/*
+ * The bytes of a string in base64: of the usual alphabet, with its padding, nothing between. Returns
+ * false when it is not that. The caller owns *ret, with a NUL behind it; NULL when out of memory.
+ */
+bool json_base64_bytes(const json_t *string, char **ret, size_t *len);
 
 /* A time, as exact as a clock here can tell: to microseconds. */
 json_t *json_milliseconds(double ms);

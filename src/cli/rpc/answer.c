@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/rpc/answer.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "cli/rpc/message.h"
@@ -50,31 +50,42 @@ void answer_done(struct outbox *outbox, const char *id)
     answer_text(outbox, id, "{}");
 }
 
-static json_t *text_json(const char *text)
+/* "MESSAGE: REASON" */
+static json_t *message_json(const struct hutch_error *err)
 {
-    return json_string_lossy(text, strlen(text));
+    if (!err->sys_errno)
+        return json_text_lossy(err->msg);
+
+    char text[sizeof err->msg + 128];
+    snprintf(text, sizeof text, "%s: %s", err->msg, strerror(err->sys_errno));
+    return json_text_lossy(text);
+}
+
+static json_t *data_json(const struct hutch_error *err)
+{
+    json_t *data = json_object();
+
+    json_object_set_new(data, "code", json_string(hutch_error_word(err)));
+    json_object_set_new(data, "where", json_text_lossy(err->where));
+    json_object_set_new(data, "errno", err->sys_errno ? json_integer(err->sys_errno) : json_null());
+    return data;
+}
+
+json_t *answer_error_json(const struct hutch_error *err)
+{
+    json_t *object = data_json(err);
+
+    json_object_set_new(object, "message", message_json(err));
+    return object;
 }
 
 void answer_error(struct outbox *outbox, const char *id, int code, const struct hutch_error *err)
 {
-    buf_auto struct buf message;
-    json_t *data = json_object();
     json_t *error = json_object();
 
-    if (code > RPC_FAILED)
-        code = RPC_FAILED;
-    buf_init(&message, SIZE_MAX);
-    buf_puts(&message, err->msg);
-    if (err->sys_errno)
-        buf_printf(&message, ": %s", strerror(err->sys_errno));
-    if (message.failed)
-        abort();
-    json_object_set_new(data, "code", json_string(hutch_error_word(err)));
-    json_object_set_new(data, "where", text_json(err->where));
-    json_object_set_new(data, "errno", err->sys_errno ? json_integer(err->sys_errno) : json_null());
-    json_object_set_new(error, "code", json_integer(code));
-    json_object_set_new(error, "message", text_json(message.data));
-    json_object_set_new(error, "data", data);
+    json_object_set_new(error, "code", json_integer(code > RPC_FAILED ? RPC_FAILED : code));
+    json_object_set_new(error, "message", message_json(err));
+    json_object_set_new(error, "data", data_json(err));
 
     str_auto char *text = dump(error);
     if (id)

@@ -22,5 +22,8 @@ void answer_done(struct outbox *outbox, const char *id);
  */
 void answer_error(struct outbox *outbox, const char *id, int code, const struct hutch_error *err);
 
+/* An error that is a part of an answer: {code, where, errno, message}. */
+json_t *answer_error_json(const struct hutch_error *err);
+
 /* A notification `event` with the JSON of one. */
 void answer_event(struct outbox *outbox, const char *event);

@@ -25,10 +25,20 @@
     {                                                                                              \
         "timeout", PARAM_DURATION, "in place of the policy's; `500ms`, `30s`, `unlimited`"         \
     }
+#define PATH                                                                                       \
+    {                                                                                              \
+        "path", PARAM_STRING, "inside; absolute, or from where commands start", .required = true   \
+    }
+#define PATH_OR_CWD                                                                                \
+    {                                                                                              \
+        "path", PARAM_STRING, "where to look, inside; else where commands start"                   \
+    }
 #define END                                                                                        \
     {                                                                                              \
         0                                                                                          \
     }
+
+#define LIMIT_MAX 100000 /* of lines, entries, matches that one answer may have */
 
 static const struct param none[] = {END};
 static const struct param open_params[] = {POLICY, END};
@@ -82,11 +92,98 @@ static const struct param explain_params[] = {POLICY, COMMAND, END};
 static const struct param cancel_params[] = {
     {"id", PARAM_ID, "the id of the request", .required = true}, END};
 
+static const struct param read_params[] = {
+    SANDBOX,
+    PATH,
+    {"offset", PARAM_COUNT, "lines to skip, else 0", .max = INT64_MAX},
+    {"limit", PARAM_COUNT, "lines, else 2000", .max = LIMIT_MAX},
+    END,
+};
+static const struct param file_write_params[] = {
+    SANDBOX,
+    PATH,
+    {"content", PARAM_STRING, "all of the file", .required = true},
+    {"encoding", PARAM_WORD, "of `content`: `utf-8`, the default, or `base64`",
+     .values = "utf-8|base64"},
+    {"mode", PARAM_COUNT, "permissions as a number; else those it has, or 420 (0644)", .max = 0777},
+    {"exclusive", PARAM_BOOL, "fail when it exists"},
+    END,
+};
+static const struct param edit_params[] = {
+    SANDBOX,
+    PATH,
+    {"old", PARAM_STRING, "text to find, literally", .required = true},
+    {"new", PARAM_STRING, "what to put in its place", .required = true},
+    {"all", PARAM_BOOL, "every occurrence; else there must be exactly one"},
+    END,
+};
+static const struct param list_params[] = {SANDBOX, PATH_OR_CWD, END};
+static const struct param stat_params[] = {SANDBOX, PATH, END};
+static const struct param delete_params[] = {
+    SANDBOX, PATH, {"recursive", PARAM_BOOL, "also a directory that is not empty"}, END};
+static const struct param glob_params[] = {
+    SANDBOX,
+    {"pattern", PARAM_STRING, "`*`, `?`, `[a-z]`, `{a,b}`, and `**` for directories",
+     .required = true},
+    PATH_OR_CWD,
+    {"directories", PARAM_BOOL, "directories match too"},
+    {"hidden", PARAM_BOOL, "names that begin with a dot match wildcards"},
+    {"limit", PARAM_COUNT, "matches, else 10000", .max = LIMIT_MAX},
+    END,
+};
+static const struct param grep_params[] = {
+    SANDBOX,
+    {"pattern", PARAM_STRING, "what a line must contain", .required = true},
+    PATH_OR_CWD,
+    {"glob", PARAM_STRING, "only files of these names"},
+    {"regex", PARAM_BOOL, "`pattern` is a POSIX extended expression; else it is literal"},
+    {"ignore_case", PARAM_BOOL, "upper and lower case are the same"},
+    {"context", PARAM_COUNT, "lines before and after each match, else 0", .max = 100},
+    {"limit", PARAM_COUNT, "matches, else 1000", .max = LIMIT_MAX},
+    END,
+};
+static const struct param upload_params[] = {
+    SANDBOX,
+    {"files", PARAM_OBJECTS, "each with `path`, `content_base64` and maybe `mode`",
+     .required = true},
+    END,
+};
+static const struct param download_params[] = {
+    SANDBOX, {"paths", PARAM_STRINGS, "files to read, of 64 MiB in all", .required = true}, END};
+
+#define ENTRY "`{name, path, type, size, modified, mode}`"
+
 const struct method methods[] = {
     {"events.subscribe", method_events_subscribe, subscribe_params,
      "From now on send events as notifications `event`, with the object of hutch-run(1) as `params`. "
      "Another call for the same sandbox, or for all, replaces the first.",
      "`{}`"},
+    {"file.delete", method_file_delete, delete_params,
+     "Remove a file, a link, or a directory. Links are not followed.", "`{}`"},
+    {"file.download", method_file_download, download_params,
+     "Read many whole files. Each has its own `error`, null or `{code, where, errno, message}`.",
+     "`{results: [{path, error, content_base64?}]}`, one for each path, in order"},
+    {"file.edit", method_file_edit, edit_params, "Replace text in a file.",
+     "`{path, occurrences}`"},
+    {"file.glob", method_file_glob, glob_params, "Find files by their names.",
+     "`{matches: [{path, type, size, modified}], truncated}`"},
+    {"file.grep", method_file_grep, grep_params, "Find lines in files.",
+     "`{matches: [{path, line, text, before, after}], truncated}`"},
+    {"file.list", method_file_list, list_params, "What is in a directory.",
+     "`{entries, truncated}`, a list of what `file.stat` says"},
+    {"file.read", method_file_read, read_params,
+     "Read lines of a file. What is not UTF-8 comes in base64, from its beginning.",
+     "`{content, encoding, start_line, end_line, next_offset, total_lines, size, truncated}`; "
+     "`next_offset` is null at the end, `total_lines` when they were not counted"},
+    {"file.stat", method_file_stat, stat_params, "What a path is.",
+     ENTRY
+     ", `type` one of `file`, `directory`, `symlink`, `other`, `modified` in milliseconds since "
+     "1970"},
+    {"file.upload", method_file_upload, upload_params,
+     "Write many files, each as `file.write` does. Each has its own `error`, as in `file.download`.",
+     "`{results: [{path, error}]}`, one for each file, in order"},
+    {"file.write", method_file_write, file_write_params,
+     "Write a whole file, at once; directories on the way are made.", "`{path, size, created}`"},
     {"policy.explain", method_policy_explain, explain_params,
      "What a run would be on this host. Nothing is run.", "as `hutch explain --json`"},
     {"rpc.cancel", method_cancel, cancel_params,

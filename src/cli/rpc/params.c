@@ -34,7 +34,9 @@ const char *param_type_name(enum param_type type)
 {
     switch (type) {
     case PARAM_STRING: return "string";
+    case PARAM_WORD: return "word";
     case PARAM_STRINGS: return "list of strings";
+    case PARAM_OBJECTS: return "list of objects";
     case PARAM_MAP: return "object of strings";
     case PARAM_OBJECT: return "object";
     case PARAM_COUNT: return "whole number";
@@ -98,7 +100,10 @@ static int refuse_type(const struct param *row, const char *member, const json_t
 
     point_at(where, sizeof where, row->name, member);
     err_set(err, HUTCH_EINVALID, where, "must be a %s, not %s",
-            member ? "string" : param_type_name(row->type), json_kind(value));
+            !member                      ? param_type_name(row->type)
+            : row->type == PARAM_OBJECTS ? "object"
+                                         : "string",
+            json_kind(value));
     return RPC_PARAMS;
 }
 
@@ -111,14 +116,34 @@ static int refuse_value(const struct param *row, const char *why, struct hutch_e
     return RPC_PARAMS;
 }
 
-static int check_strings(const struct param *row, const json_t *value, struct hutch_error *err)
+static int check_word(const struct param *row, const json_t *value, struct hutch_error *err)
 {
+    const char *word = json_string_value(value);
+    char why[96];
+
+    if (!word)
+        return refuse_type(row, NULL, value, err);
+    for (const char *values = row->values; *values; values += *values == '|') {
+        size_t len = strcspn(values, "|");
+
+        if (strlen(word) == len && strncmp(word, values, len) == 0)
+            return 0;
+        values += len;
+    }
+    snprintf(why, sizeof why, "must be one of %s", row->values);
+    return refuse_value(row, why, err);
+}
+
+static int check_list(const struct param *row, const json_t *value, struct hutch_error *err)
+{
+    json_type wanted = row->type == PARAM_OBJECTS ? JSON_OBJECT : JSON_STRING;
+
     if (!json_is_array(value))
         return refuse_type(row, NULL, value, err);
     for (size_t i = 0; i < json_array_size(value); i++) {
         char index[24];
 
-        if (json_is_string(json_array_get(value, i)))
+        if (json_typeof(json_array_get(value, i)) == wanted)
             continue;
         snprintf(index, sizeof index, "%zu", i);
         return refuse_type(row, index, json_array_get(value, i), err);
@@ -178,7 +203,9 @@ static int check_value(const struct param *row, const json_t *value, struct hutc
     bool good = false;
 
     switch (row->type) {
-    case PARAM_STRINGS: return check_strings(row, value, err);
+    case PARAM_WORD: return check_word(row, value, err);
+    case PARAM_STRINGS:
+    case PARAM_OBJECTS: return check_list(row, value, err);
     case PARAM_MAP: return check_map(row, value, err);
     case PARAM_COUNT: return check_count(row, value, err);
     case PARAM_DURATION: return check_duration(row, value, err);

@@ -13,7 +13,9 @@
 
 enum param_type {
     PARAM_STRING,
+    PARAM_WORD,    /* one of `values` */
     PARAM_STRINGS, /* list of strings */
+    PARAM_OBJECTS, /* list of objects, checked by its user */
     PARAM_MAP,     /* object of strings */
     PARAM_OBJECT,  /* checked by its user */
     PARAM_COUNT,   /* whole number from min to max */
@@ -30,6 +32,7 @@ struct param {
     bool required;
     uint64_t min; /* of PARAM_COUNT */
     uint64_t max;
+    const char *values; /* of PARAM_WORD: "one|two" */
 };
 
 /* How a type is called in documents: "list of strings". */

@@ -166,4 +166,7 @@ method_fn method_cancel, method_server_info;
 method_fn method_sandbox_open, method_sandbox_list, method_sandbox_info, method_sandbox_close;
 method_fn method_sandbox_exec, method_sandbox_start, method_sandbox_poll, method_sandbox_write;
 method_fn method_sandbox_signal, method_sandbox_resize;
+method_fn method_file_delete, method_file_download, method_file_edit, method_file_glob;
+method_fn method_file_grep, method_file_list, method_file_read, method_file_stat;
+method_fn method_file_upload, method_file_write;
 method_fn method_events_subscribe, method_policy_explain;

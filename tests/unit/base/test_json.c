@@ -158,9 +158,57 @@ static void base64(void **state)
     }
 }
 
+static void base64_is_read_back(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *want; /* NULL: it is not base64 */
+    } cases[] = {
+        {"", ""},        {"YQ==", "a"},        {"YWI=", "ab"},
+        {"YWJj", "abc"}, {"YWJjZA==", "abcd"}, {"/+8=", "\xff\xef"},
+        {"Y", NULL},     {"YQ", NULL},         {"YQ=", NULL},
+        {"Y===", NULL},  {"====", NULL},       {"YQ==YQ==", NULL},
+        {"YW=j", NULL},  {"YW j", NULL},       {"YWJ\n", NULL},
+        {"YWJ-", NULL},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        json_auto_ref json_t *string = json_string(cases[i].text);
+        char *data = NULL;
+        size_t len = 0;
+
+        assert_int_equal(json_base64_bytes(string, &data, &len), cases[i].want != NULL);
+        if (cases[i].want) {
+            assert_int_equal(len, strlen(cases[i].want));
+            assert_string_equal(data, cases[i].want);
+        }
+        free(data);
+    }
+}
+
+static void base64_there_and_back(void **state)
+{
+    char data[256];
+
+    for (size_t i = 0; i < sizeof data; i++)
+        data[i] = (char)i;
+    for (size_t size = 0; size <= sizeof data; size++) {
+        json_auto_ref json_t *string = json_string_base64(data, size);
+        char *back;
+        size_t len;
+
+        assert_true(json_base64_bytes(string, &back, &len));
+        assert_int_equal(len, size);
+        assert_memory_equal(back, data, size);
+        free(back);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(base64_is_read_back),
+        cmocka_unit_test(base64_there_and_back),
         cmocka_unit_test(documents_that_are_refused),
         cmocka_unit_test(raw_nul_is_refused),
         cmocka_unit_test(good_documents_are_read),

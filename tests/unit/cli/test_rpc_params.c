@@ -24,6 +24,8 @@ static const struct param rows[] = {
     {"time", PARAM_DURATION, ""},
     {"signal", PARAM_SIGNAL, ""},
     {"id", PARAM_ID, ""},
+    {"word", PARAM_WORD, "", .values = "one|two"},
+    {"rows", PARAM_OBJECTS, ""},
     {0},
 };
 
@@ -91,6 +93,14 @@ static void checks_each_type(void **state)
         {"{\"name\":\"\",\"id\":7}", NULL},
         {"{\"name\":\"\",\"id\":\"x\"}", NULL},
         {"{\"name\":\"\",\"id\":{}}", "/id"},
+        {"{\"name\":\"\",\"word\":\"one\"}", NULL},
+        {"{\"name\":\"\",\"word\":\"two\"}", NULL},
+        {"{\"name\":\"\",\"word\":\"on\"}", "/word"},
+        {"{\"name\":\"\",\"word\":\"\"}", "/word"},
+        {"{\"name\":\"\",\"word\":\"one|two\"}", "/word"},
+        {"{\"name\":\"\",\"word\":1}", "/word"},
+        {"{\"name\":\"\",\"rows\":[{},{\"a\":1}]}", NULL},
+        {"{\"name\":\"\",\"rows\":[{},[]]}", "/rows/1"},
     };
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {

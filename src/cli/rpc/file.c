@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files of a sandbox, one a call. Names and lines need not be UTF-8: what is not is replaced. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "cli/rpc/answer.h"
+#include "cli/rpc/message.h"
+#include "cli/rpc/params.h"
+#include "cli/rpc/server.h"
+
+static json_t *entry_json(const struct hutch_file_entry *entry)
+{
+    return json_pack("{s:o, s:o, s:s, s:I, s:I, s:i}", "name", json_text_lossy(entry->name), "path",
+                     json_text_lossy(entry->path), "type", hutch_file_type_name(entry->type),
+                     "size", (json_int_t)entry->size, "modified",
+                     (json_int_t)(entry->modified_ns / 1000000), "mode", (int)entry->mode);
+}
+
+int method_file_stat(struct server *server, const struct call *call, struct hutch_error *err)
+{
+    const char *path = params_string(call->params, "path");
+    struct server_sandbox *sandbox;
+    struct hutch_file_entry *entry;
+
+    int r = server_find_sandbox(server, call->params, &sandbox, err);
+    if (r == 0)
+        r = hutch_file_stat(sandbox->sandbox, path, NULL, &entry, err);
+    if (r < 0)
+        return r;
+    answer_json(&server->outbox, call->id, entry_json(entry));
+    hutch_file_free(entry);
+    return 0;
+}
+
+int method_file_list(struct server *server, const struct call *call, struct hutch_error *err)
+{
+    const char *path = params_string(call->params, "path");
+    struct server_sandbox *sandbox;
+    struct hutch_file_entries *entries;
+
+    int r = server_find_sandbox(server, call->params, &sandbox, err);
+    if (r == 0)
+        r = hutch_file_list(sandbox->sandbox, path, NULL, &entries, err);
+    if (r < 0)
+        return r;
+
+    json_t *list = json_array();
+    for (size_t i = 0; i < entries->count; i++)
+        json_array_append_new(list, entry_json(&entries->items[i]));
+    answer_json(&server->outbox, call->id,
+                json_pack("{s:o, s:b}", "entries", list, "truncated", entries->truncated));
+    hutch_file_free(entries);
+    return 0;
+}
+
+static json_t *number_or_null(bool known, uint64_t number)
+{
+    return known ? json_integer((json_int_t)number) : json_null();
+}
+
+static json_t *content_json(const struct hutch_file_content *content)
+{
+    bool text = content->utf8 && !content->binary;
+    json_t *object = json_object();
+
+    json_object_set_new(object, "content",
+                        text ? json_stringn_nocheck(content->data, content->len)
+                             : json_string_base64(content->data, content->len));
+    json_object_set_new(object, "encoding", json_string(text ? "utf-8" : "base64"));
+    json_object_set_new(object, "start_line", json_integer((json_int_t)content->start_line));
+    json_object_set_new(object, "end_line", json_integer((json_int_t)content->end_line));
+    json_object_set_new(object, "next_offset", number_or_null(content->more, content->next_offset));
+    json_object_set_new(object, "total_lines",
+                        number_or_null(content->total_known, content->total_lines));
+    json_object_set_new(object, "size", json_integer((json_int_t)content->size));
+    json_object_set_new(object, "truncated", json_boolean(content->truncated));
+    return object;
+}
+
+int method_file_read(struct server *server, const struct call *call, struct hutch_error *err)
+{
+    struct hutch_file_read_options options = HUTCH_FILE_READ_INIT;
+    struct server_sandbox *sandbox;
+    struct hutch_file_content *content;
+
+    options.offset = params_count(call->params, "offset", options.offset);
+    options.limit = params_count(call->params, "limit", options.limit);
+    int r = server_find_sandbox(server, call->params, &sandbox, err);
+    if (r == 0)
+        r = hutch_file_read(sandbox->sandbox, params_string(call->params, "path"), &options,
+                            &content, err);
+    if (r < 0)
+        return r;
+    answer_json(&server->outbox, call->id, content_json(content));
+    hutch_file_free(content);
+    return 0;
+}
+
+/* The bytes that `content` stands for. *held is what of them must be freed. */
+static int content_from_params(const json_t *params, const char **ret, size_t *len, char **held,
+                               struct hutch_error *err)
+{
+    const char *encoding = params_string(params, "encoding");
+    const json_t *content = params_get(params, "content");
+
+    if (!encoding || str_eq(encoding, "utf-8")) {
+        *ret = json_string_value(content);
+        *len = json_string_length(content);
+        return 0;
+    }
+    if (!json_base64_bytes(content, held, len)) {
+        err_set(err, HUTCH_EINVALID, "/content", "is not base64");
+        return RPC_PARAMS;
+    }
+    if (!*held)
+        abort();
+    *ret = *held;
+    return 0;
+}
+
+int method_file_write(struct server *server, const struct call *call, struct hutch_error *err)
+{
+    struct hutch_file_write_options options = HUTCH_FILE_WRITE_INIT;
+    const char *path = params_string(call->params, "path");
+    struct server_sandbox *sandbox;
+    struct hutch_file_written *written;
+    str_auto char *held = NULL;
+    const char *data;
+    size_t len;
+
+    options.mode = (uint32_t)params_count(call->params, "mode", options.mode);
+    options.exclusive = params_bool(call->params, "exclusive");
+    int r = content_from_params(call->params, &data, &len, &held, err);
+    if (r == 0)
+        r = server_find_sandbox(server, call->params, &sandbox, err);
+    if (r == 0)
+        r = hutch_file_write(sandbox->sandbox, path, data, len, &options, &written, err);
+    if (r < 0)
+        return r;
+    answer_json(&server->outbox, call->id,
+                json_pack("{s:o, s:I, s:b}", "path", json_text_lossy(written->path), "size",
+                          (json_int_t)written->size, "created", written->created));
+    hutch_file_free(written);
+    return 0;
+}
+
+int method_file_edit(struct server *server, const struct call *call, struct hutch_error *err)
+{
+    struct hutch_file_edit_options options = HUTCH_FILE_EDIT_INIT;
+    struct server_sandbox *sandbox;
+    struct hutch_file_edited *edited;
+
+    options.all = params_bool(call->params, "all");
+    int r = server_find_sandbox(server, call->params, &sandbox, err);
+    if (r == 0)
+        r = hutch_file_edit(sandbox->sandbox, params_string(call->params, "path"),
+                            params_string(call->params, "old"), params_string(call->params, "new"),
+                            &options, &edited, err);
+    if (r < 0)
+        return r;
+    answer_json(&server->outbox, call->id,
+                json_pack("{s:o, s:I}", "path", json_text_lossy(edited->path), "occurrences",
+                          (json_int_t)edited->occurrences));
+    hutch_file_free(edited);
+    return 0;
+}
+
+int method_file_delete(struct server *server, const struct call *call, struct hutch_error *err)
+{
+    struct hutch_file_delete_options options = HUTCH_FILE_DELETE_INIT;
+    const char *path = params_string(call->params, "path");
+    struct server_sandbox *sandbox;
+
+    options.recursive = params_bool(call->params, "recursive");
+    int r = server_find_sandbox(server, call->params, &sandbox, err);
+    if (r == 0)
+        r = hutch_file_delete(sandbox->sandbox, path, &options, err);
+    if (r == 0)
+        answer_done(&server->outbox, call->id);
+    return r;
+}
