@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the subjects of the benchmark share. Each is one file: it measures, keeps what it found, and
+ * prints that as text and as JSON. Anything that goes wrong ends the program with a message: half a
+ * measurement is none.
+ */
+#pragma once
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include <hutch.h>
+
+struct bench {
+    size_t iterations;
+    const char *hutch;    /* the command */
+    char root[PATH_MAX];  /* a directory that is removed in the end */
+    char empty[PATH_MAX]; /* one in it, without anything */
+};
+
+struct subject {
+    const char *name;
+    void (*measure)(const struct bench *bench);
+    void (*print_text)(void);
+    void (*print_goals)(void); /* may be NULL */
+    void (*print_json)(void);  /* members of an object: "key": value, ... */
+};
+
+extern const struct subject subject_spawn;
+extern const struct subject subject_engine;
+extern const struct subject subject_relay;
+extern const struct subject subject_warm;
+extern const struct subject subject_many;
+extern const struct subject subject_files;
+
+/* Ends the program in an orderly way: what atexit() has been told is done. */
+__attribute__((noreturn, format(printf, 1, 2))) void die(const char *fmt, ...);
+/* Ends it when somebody wants it to end. For loops that take long. */
+void check_stop(void);
+
+/* ---- Files ---- */
+
+/* Make a directory `name` in `parent`; `path` of PATH_MAX bytes gets its path. */
+void make_dir(char *path, const char *parent, const char *name);
+
+/* ---- Processes ---- */
+
+/* Start argv in `cwd`; what is -1 becomes /dev/null, but standard error stays what it is. */
+pid_t start(const char *const *argv, const char *cwd, int in, int out, int error);
+void finish(pid_t pid, const char *name);
+void make_pipe(int fds[2]);
+
+/* ---- Sandboxes: open one under the default policy; exec a command that must succeed. ---- */
+
+/* `workspace` as the flag --workspace takes it. */
+struct hutch_policy *make_policy(const char *workspace);
+struct hutch_sandbox *open_sandbox(const char *workspace);
+void exec_in(struct hutch_sandbox *sandbox, const char *const *argv);
+
+/* ---- Numbers ---- */
+
+double now_us(void);
+/* Room for `count` numbers. */
+double *make_numbers(size_t count);
+/* Sorts `values`. */
+double percentile(double *values, size_t n, unsigned percent);
+/* Put `order` into another order, the same ones in every run of the benchmark. */
+void shuffle(int *order, int count, unsigned *state);
+void print_goal(const char *what, double value, const char *relation, double goal);

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bench.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+void die(const char *fmt, ...)
+{
+    va_list args;
+
+    fputs("bench: ", stderr);
+    va_start(args, fmt);
+    vfprintf(stderr, fmt, args);
+    va_end(args);
+    fputc('\n', stderr);
+    exit(1);
+}
+
+void make_dir(char *path, const char *parent, const char *name)
+{
+    if (snprintf(path, PATH_MAX, "%s/%s", parent, name) >= PATH_MAX)
+        die("the path of '%s' is too long", name);
+    if (mkdir(path, 0755) < 0)
+        die("cannot make '%s': %s", path, strerror(errno));
+}
+
+/* ---- Processes ----------------------------------------------------------------------------- */
+
+pid_t start(const char *const *argv, const char *cwd, int in, int out, int error)
+{
+    posix_spawn_file_actions_t actions;
+    pid_t pid;
+
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addchdir_np(&actions, cwd);
+    if (in >= 0)
+        posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
+    else
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    if (out >= 0)
+        posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+    else
+        posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    if (error >= 0)
+        posix_spawn_file_actions_adddup2(&actions, error, STDERR_FILENO);
+
+    int r = posix_spawnp(&pid, argv[0], &actions, NULL, (char *const *)argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (r != 0)
+        die("cannot start %s: %s", argv[0], strerror(r));
+    return pid;
+}
+
+void finish(pid_t pid, const char *name)
+{
+    int status;
+
+    if (waitpid(pid, &status, 0) != pid)
+        die("cannot wait for %s: %s", name, strerror(errno));
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        die("'%s' failed with wait status 0x%x", name, (unsigned)status);
+}
+
+void make_pipe(int fds[2])
+{
+    if (pipe2(fds, O_CLOEXEC) < 0)
+        die("cannot make a pipe: %s", strerror(errno));
+}
+
+/* ---- Sandboxes ----------------------------------------------------------------------------- */
+
+struct hutch_policy *make_policy(const char *workspace)
+{
+    struct hutch_policy *policy;
+    struct hutch_error err;
+
+    if (hutch_policy_new("default", &policy, &err) < 0 ||
+        hutch_policy_set(policy, "--workspace", workspace, NULL, &err) < 0)
+        die("cannot make a policy: %s", err.msg);
+    return policy;
+}
+
+struct hutch_sandbox *open_sandbox(const char *workspace)
+{
+    struct hutch_policy *policy = make_policy(workspace);
+    struct hutch_sandbox *sandbox;
+    struct hutch_error err;
+
+    if (hutch_sandbox_open(policy, NULL, NULL, &sandbox, &err) < 0)
+        die("cannot open a sandbox: %s", err.msg);
+    hutch_policy_free(policy);
+    return sandbox;
+}
+
+void exec_in(struct hutch_sandbox *sandbox, const char *const *argv)
+{
+    struct hutch_command command = HUTCH_COMMAND_INIT;
+    struct hutch_result *result;
+    struct hutch_error err;
+
+    command.argv = argv;
+    if (hutch_sandbox_exec(sandbox, &command, &result, &err) < 0)
+        die("cannot run %s in a sandbox: %s", argv[0], err.msg);
+    if (result->exit_code != 0)
+        die("%s failed in a sandbox: %s, status %d", argv[0], hutch_reason_name(result->reason),
+            result->status);
+    hutch_result_free(result);
+}
+
+/* ---- Numbers ------------------------------------------------------------------------------- */
+
+double now_us(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
+}
+
+double *make_numbers(size_t count)
+{
+    double *numbers = calloc(count, sizeof *numbers);
+
+    if (!numbers)
+        die("out of memory");
+    return numbers;
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+double percentile(double *values, size_t n, unsigned percent)
+{
+    qsort(values, n, sizeof *values, compare);
+    return values[(n - 1) * percent / 100];
+}
+
+/* A small generator of our own: every run of the benchmark has the same orders. */
+static unsigned next_random(unsigned *state)
+{
+    *state = *state * 1103515245U + 12345U;
+    return *state >> 16;
+}
+
+void shuffle(int *order, int count, unsigned *state)
+{
+    for (int i = count - 1; i > 0; i--) {
+        int j = (int)(next_random(state) % (unsigned)(i + 1));
+        int kept = order[i];
+        order[i] = order[j];
+        order[j] = kept;
+    }
+}
+
+void print_goal(const char *what, double value, const char *relation, double goal)
+{
+    bool met = relation[0] == '<' ? value <= goal : value >= goal;
+
+    printf("  %-38s %6.2f  %s %.2f  %s\n", what, value, relation, goal, met ? "yes" : "NO");
+}
