@@ -4,8 +4,8 @@
  * and close, and how much memory it needs. There are fewer of them where descriptors or memory run out.
  *
  * Memory is counted twice. What the engine and the sandboxes' first processes have in memory, shared pages
- * divided among those who share them (PSS); only root may see that of the latter, so that for others it
- * is their whole resident size. And what the host has less of, with all that the kernel keeps.
+ * divided among those who share them (PSS); only root may see that of the latter. And what the host has
+ * less of, with all that the kernel keeps.
  */
 #include "bench.h"
 
@@ -19,6 +19,7 @@
 
 enum {
     WANTED = 1000,
+    EDGE = 100,                    /* how many are the first ones, and the last ones */
     SPARE_FDS = 32,                /* kept while sandboxes are opened, for what comes after */
     SPARE_MEMORY_KIB = 512 * 1024, /* left to the host */
 };
@@ -27,9 +28,10 @@ static struct hutch_sandbox *sandboxes[WANTED];
 
 static size_t count;
 static char stopped_by[400]; /* why there are no more; empty: there are as many as wanted */
-static double open_us, exec_us, close_us; /* of one; open and exec: p50 */
-static double process_kib, host_kib;      /* of one */
-static const char *measure_name = "PSS";
+
+/* Of one sandbox. All times but that of closing are p50. */
+static double open_us, first_us, last_us, exec_us, close_us;
+static double pss_kib, host_kib; /* less than 0: not known */
 
 static void close_all(void)
 {
@@ -65,35 +67,22 @@ static long available_kib(void)
     return kib;
 }
 
-static long process_size_kib(const char *pid)
+/* This program and its children, which are the sandboxes' first processes; -1 when that is not shown. */
+static double all_pss_kib(void)
 {
+    double kib = (double)read_kib("/proc/self/smaps_rollup", "Pss:");
     char path[64];
-
-    snprintf(path, sizeof path, "/proc/%s/smaps_rollup", pid);
-    long kib = read_kib(path, "Pss:");
-    if (kib >= 0)
-        return kib;
-    measure_name = "RSS";
-    snprintf(path, sizeof path, "/proc/%s/status", pid);
-    kib = read_kib(path, "VmRSS:");
-    if (kib < 0)
-        die("cannot read the size of process %s", pid);
-    return kib;
-}
-
-/* This program and its children, which are the sandboxes' first processes. */
-static double all_processes_kib(void)
-{
-    double kib = (double)process_size_kib("self");
-    char path[64];
-    char pid[32];
+    int pid;
 
     snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
     FILE *file = fopen(path, "re");
     if (!file)
-        die("cannot read '%s': %s", path, strerror(errno));
-    while (fscanf(file, "%31s", pid) == 1)
-        kib += (double)process_size_kib(pid);
+        return -1;
+    while (kib >= 0 && fscanf(file, "%d", &pid) == 1) {
+        snprintf(path, sizeof path, "/proc/%d/smaps_rollup", pid);
+        long one = read_kib(path, "Pss:");
+        kib = one < 0 ? -1 : kib + (double)one;
+    }
     fclose(file);
     return kib;
 }
@@ -145,9 +134,12 @@ static void measure(const struct bench *bench)
     (void)bench;
     raise_descriptors();
     atexit(close_all);
-    double own_kib = (double)process_size_kib("self");
+    double pss_before = all_pss_kib();
     double host_before = (double)available_kib();
     open_all(us);
+    size_t edge = count < EDGE ? count : EDGE;
+    first_us = percentile(us, edge, 50);
+    last_us = percentile(us + count - edge, edge, 50);
     open_us = percentile(us, count, 50);
     for (size_t i = 0; i < count; i++) {
         check_stop();
@@ -156,7 +148,8 @@ static void measure(const struct bench *bench)
         us[i] = now_us() - begin;
     }
     exec_us = percentile(us, count, 50);
-    process_kib = (all_processes_kib() - own_kib) / (double)count;
+    double pss_after = all_pss_kib();
+    pss_kib = pss_after < 0 ? -1 : (pss_after - pss_before) / (double)count;
     host_kib = (host_before - (double)available_kib()) / (double)count;
 
     double begin = now_us();
@@ -171,23 +164,31 @@ static void print_text(void)
     if (stopped_by[0])
         printf(" (%d wanted: %s)", WANTED, stopped_by);
     printf("\n  %-32s %8.0f\n", "open, p50 us", open_us);
+    printf("  %-32s %8.0f\n", "  of the first hundred", first_us);
+    printf("  %-32s %8.0f\n", "  of the last hundred", last_us);
     printf("  %-32s %8.0f\n", "/bin/true in each, p50 us", exec_us);
     printf("  %-32s %8.0f\n", "close, mean us", close_us);
-    printf("  %s %-28s %8.0f\n", measure_name, "of one, KiB", process_kib);
+    if (pss_kib >= 0)
+        printf("  %-32s %8.0f\n", "processes of one, PSS, KiB", pss_kib);
     printf("  %-32s %8.0f\n", "memory of the host for one, KiB", host_kib);
 }
 
 static void print_goals(void)
 {
-    print_goal("memory of an open sandbox, MiB", process_kib / 1024, "<=", 1);
+    double kib = pss_kib >= 0 ? pss_kib : host_kib;
+
+    print_goal("memory of an open sandbox, MiB", kib / 1024, "<=", 1);
 }
 
 static void print_json(void)
 {
-    printf("\"many\": {\"count\": %zu, \"open_p50_us\": %.1f, \"exec_p50_us\": %.1f, ", count,
-           open_us, exec_us);
-    printf("\"close_us\": %.1f, \"%s_kib\": %.0f, \"host_kib\": %.0f}", close_us,
-           measure_name[0] == 'P' ? "pss" : "rss", process_kib, host_kib);
+    printf("\"many\": {\"count\": %zu, \"open_p50_us\": %.1f, \"open_first_p50_us\": %.1f, ", count,
+           open_us, first_us);
+    printf("\"open_last_p50_us\": %.1f, \"exec_p50_us\": %.1f, \"close_us\": %.1f, ", last_us,
+           exec_us, close_us);
+    if (pss_kib >= 0)
+        printf("\"pss_kib\": %.0f, ", pss_kib);
+    printf("\"host_kib\": %.0f}", host_kib);
 }
 
 const struct subject subject_many = {"many", measure, print_text, print_goals, print_json};
