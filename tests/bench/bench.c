@@ -23,11 +23,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const struct subject *const subjects[] = {
+enum { SUBJECTS = 6 };
+
+static const struct subject *const subjects[SUBJECTS] = {
     &subject_spawn, &subject_engine, &subject_relay, &subject_warm, &subject_many, &subject_files,
 };
-
-enum { SUBJECTS = sizeof subjects / sizeof *subjects };
 
 static struct bench bench = {.iterations = 300};
 static bool chosen[SUBJECTS];
@@ -91,10 +91,13 @@ static void print_text(void)
             putchar('\n');
         }
     }
-    puts("goals");
+    const char *title = "goals\n";
     for (size_t i = 0; i < SUBJECTS; i++) {
-        if (chosen[i] && subjects[i]->print_goals)
+        if (chosen[i] && subjects[i]->print_goals) {
+            fputs(title, stdout);
             subjects[i]->print_goals();
+            title = "";
+        }
     }
 }
 

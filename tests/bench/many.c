@@ -72,14 +72,14 @@ static double all_pss_kib(void)
 {
     double kib = (double)read_kib("/proc/self/smaps_rollup", "Pss:");
     char path[64];
-    int pid;
+    char pid[16];
 
     snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
     FILE *file = fopen(path, "re");
     if (!file)
         return -1;
-    while (kib >= 0 && fscanf(file, "%d", &pid) == 1) {
-        snprintf(path, sizeof path, "/proc/%d/smaps_rollup", pid);
+    while (kib >= 0 && fscanf(file, "%15s", pid) == 1) {
+        snprintf(path, sizeof path, "/proc/%s/smaps_rollup", pid);
         long one = read_kib(path, "Pss:");
         kib = one < 0 ? -1 : kib + (double)one;
     }
