@@ -236,6 +236,8 @@ enum hutch_event_type {
     /* Once for each limit, at 80 % of it; and at the start where it is more than the host has. */
     HUTCH_EVENT_LIMIT_WARNING = 8,
     HUTCH_EVENT_LIMIT_EXCEEDED = 9, /* the run is ended because of it */
+    HUTCH_EVENT_SHELL_STARTED = 10,
+    HUTCH_EVENT_SHELL_STOPPED = 11,
 };
 
 struct hutch_result;
@@ -266,6 +268,7 @@ struct hutch_event {
     const char *limit;                       /* limit.*: "memory" */
     uint64_t current;                        /* limit.*: in the unit of struct hutch_limit */
     uint64_t max;
+    const char *shell; /* shell.*: its id */
 };
 
 /* Called from within hutch_run_start(), hutch_run_step() or hutch_run(), on their thread. */
@@ -787,6 +790,161 @@ struct hutch_file_download_options {
 HUTCH_API int hutch_file_download(struct hutch_sandbox *sandbox, const char *const *paths,
                                   size_t count, const struct hutch_file_download_options *options,
                                   struct hutch_file_transfers **ret, struct hutch_error *err);
+
+/* ---- Shells -------------------------------------------------------------------------------- */
+
+/*
+ * A shell that lasts, in a sandbox that lasts. There are two kinds.
+ *
+ * HUTCH_SHELL_EXEC, the default: each command is a process tree of its own and begins with the state that
+ * the one before it left: working directory, variables (exported or not), functions, options, umask,
+ * aliases. A command has ended when its process has: nothing that it prints, and no process that it
+ * leaves behind, can pretend that. Its result is an ordinary one.
+ *
+ * State is saved when the shell ends in order (also by `exit`, a failed command under `set -e`, a syntax
+ * error). A command that keeps its shell from that (`exec`, SIGKILL, a time-out, `exit` with an EXIT trap
+ * of its own, a full disk, more than 8 MiB of state) saves nothing: the next one begins with the last
+ * state that was saved, and hutch_shell_state() says so. Traps, jobs, limits set by `ulimit` and
+ * positional parameters are not carried over; where the shell is not bash, functions neither. The state
+ * is kept in the sandbox's own /tmp: code that runs there can change it, as it can change every file
+ * there, and it never has a meaning outside.
+ *
+ * HUTCH_SHELL_PTY: one interactive shell on a terminal of its own, for programs that want one. Bytes go
+ * in, bytes come out. Nothing here says when a command that was typed there has ended, since all there is
+ * to go by is its output, which it can make look like anything. There is hutch_shell_wait(), which waits
+ * for silence.
+ */
+struct hutch_shell;
+
+enum hutch_shell_mode {
+    HUTCH_SHELL_EXEC = 0,
+    HUTCH_SHELL_PTY = 1,
+};
+
+/* Start from HUTCH_SHELL_OPTIONS_INIT and set what you need. */
+struct hutch_shell_options {
+    size_t size; /* set by HUTCH_SHELL_OPTIONS_INIT */
+    enum hutch_shell_mode mode;
+    const char *program;    /* looked up in the sandbox's PATH; NULL: bash, else sh */
+    const char *cwd;        /* where it starts, inside; NULL: the workspace */
+    const char *const *env; /* "NAME=value", over the policy's; ends with NULL; NULL: none */
+    uint16_t rows;          /* PTY: size of the terminal; 0: 24 and 80 */
+    uint16_t cols;
+    size_t buffer_bytes; /* PTY: so much of the last output is kept; 0: 256 KiB */
+};
+
+#define HUTCH_SHELL_OPTIONS_INIT                                                                   \
+    {                                                                                              \
+        .size = sizeof(struct hutch_shell_options),                                                \
+    }
+
+/*
+ * Open a shell. `options` may be NULL. Events of the shell and its runs go to `on_event`; when that is
+ * NULL, those of the runs of HUTCH_SHELL_EXEC go to the sandbox's, and there are no others.
+ *
+ * On success the caller owns *ret; close it with hutch_shell_close() before the sandbox is closed.
+ * HUTCH_ENOTFOUND when there is no such program or no such directory. Blocks for the time of a small
+ * command or two. A shell is used on the thread that uses its sandbox.
+ */
+HUTCH_API int hutch_shell_open(struct hutch_sandbox *sandbox,
+                               const struct hutch_shell_options *options, hutch_event_fn *on_event,
+                               void *arg, struct hutch_shell **ret, struct hutch_error *err);
+
+/*
+ * EXEC: run `command`, a text of the shell's language of at most 1 MiB, and wait for its end. Its input is
+ * empty. `timeout_ms` is as in struct hutch_command. That it fails, is killed or makes no sense is a
+ * result, not an error. HUTCH_EBUSY while another one runs.
+ *
+ * On success the caller owns *ret; free it with hutch_result_free(). Blocks. For where the shell is
+ * afterwards see hutch_shell_state().
+ */
+HUTCH_API int hutch_shell_exec(struct hutch_shell *shell, const char *command, uint64_t timeout_ms,
+                               struct hutch_result **ret, struct hutch_error *err);
+
+/*
+ * EXEC: the same for programs with their own loop. Step hutch_shell_run() until it has ended, then call
+ * hutch_shell_finish(), before which the shell takes no other command.
+ */
+HUTCH_API int hutch_shell_start(struct hutch_shell *shell, const char *command, uint64_t timeout_ms,
+                                struct hutch_error *err);
+
+/*
+ * EXEC: the run of the command that was started and not finished; PTY: that of the shell itself. NULL
+ * when there is none. To step, poll, signal and cancel it; with a PTY also to write to it and to resize
+ * its terminal. It stays the shell's: do not free it, and do not take its result.
+ */
+HUTCH_API struct hutch_run *hutch_shell_run(const struct hutch_shell *shell);
+
+/*
+ * Take the result of that run, which must have ended (HUTCH_ESTATE otherwise). The caller owns *ret; free
+ * it with hutch_result_free(). A PTY shell is then over and can only be read from and closed.
+ */
+HUTCH_API int hutch_shell_finish(struct hutch_shell *shell, struct hutch_result **ret,
+                                 struct hutch_error *err);
+
+/*
+ * EXEC: change the working directory. HUTCH_ENOTFOUND, with the shell's message, when it cannot; where
+ * the shell is has not changed then. Blocks for the time of a small command.
+ */
+HUTCH_API int hutch_shell_cd(struct hutch_shell *shell, const char *dir, struct hutch_error *err);
+
+/*
+ * EXEC: set a variable and export it; with `value` NULL unset it. HUTCH_EINVALID when `name` is not one,
+ * HUTCH_EDENIED when the shell refuses (it is read-only). Blocks for the time of a small command.
+ */
+HUTCH_API int hutch_shell_setenv(struct hutch_shell *shell, const char *name, const char *value,
+                                 struct hutch_error *err);
+
+/*
+ * What a shell says about itself. `pid`, `cwd` and `env` come from inside: they are what code in the
+ * sandbox wants them to be, of any bytes, good to show and not to decide by.
+ */
+struct hutch_shell_state {
+    size_t size;
+    const char *id; /* as in events */
+    enum hutch_shell_mode mode;
+    bool running;           /* EXEC: a command is not finished; PTY: the shell has not ended */
+    bool saved;             /* EXEC: the last command that ended left its state */
+    int pid;                /* inside, of the last command or of the PTY's shell; 0: not known */
+    const char *cwd;        /* EXEC: absolute, inside; PTY: NULL, not known */
+    const char *const *env; /* EXEC: "NAME=value"; ends with NULL. Empty before the first command */
+    const char *const
+        *history;           /* EXEC: the last commands, at most 1,000 of 1 MiB; ends with NULL */
+    uint64_t command_count; /* EXEC: all that were started */
+};
+
+/*
+ * Ask for the state. On success the caller owns *ret; free it with hutch_shell_state_free(). When nothing
+ * sensible can be had from inside, `cwd` is where the sandbox starts and `env` empty. HUTCH_ESTATE when
+ * the sandbox is gone. Runs nothing: some files are read.
+ */
+HUTCH_API int hutch_shell_state(struct hutch_shell *shell, struct hutch_shell_state **ret,
+                                struct hutch_error *err);
+
+/* Free a state. NULL is accepted. */
+HUTCH_API void hutch_shell_state_free(struct hutch_shell_state *state);
+
+/*
+ * PTY: copy output from position `cursor` on, counted in bytes since the shell was opened, to `data`.
+ * Returns how many bytes that were, 0 when there are no more yet; *next is the cursor to go on with. When
+ * it is more than `cursor` and the return together, so much was lost because it was not read in time.
+ * HUTCH_EINVALID for a cursor that is ahead. Takes nothing from the terminal: step the run, or wait.
+ */
+HUTCH_API int hutch_shell_read(struct hutch_shell *shell, uint64_t cursor, void *data, size_t size,
+                               uint64_t *next, struct hutch_error *err);
+
+/*
+ * PTY: step the shell until it has printed nothing for `quiet_ms`, for at most `timeout_ms` in all.
+ * Returns 1 when it was quiet, 0 when the time was up, 2 when the shell has ended. Blocks.
+ */
+HUTCH_API int hutch_shell_wait(struct hutch_shell *shell, uint32_t quiet_ms, uint32_t timeout_ms,
+                               struct hutch_error *err);
+
+/*
+ * Close a shell; what runs in it is killed. Processes that earlier commands left behind live on in the
+ * sandbox. NULL is accepted. Blocks until what it killed is gone.
+ */
+HUTCH_API void hutch_shell_close(struct hutch_shell *shell);
 
 #ifdef __cplusplus
 }

@@ -175,6 +175,8 @@ static const char *event_name(enum hutch_event_type type)
         [HUTCH_EVENT_VIOLATION] = "violation",
         [HUTCH_EVENT_LIMIT_WARNING] = "limit.warning",
         [HUTCH_EVENT_LIMIT_EXCEEDED] = "limit.exceeded",
+        [HUTCH_EVENT_SHELL_STARTED] = "shell.started",
+        [HUTCH_EVENT_SHELL_STOPPED] = "shell.stopped",
     };
 
     return (size_t)type < ARRAY_LEN(names) && names[type] ? names[type] : "unknown";
@@ -200,6 +202,8 @@ int hutch_event_to_json(const struct hutch_event *event, char **ret, struct hutc
     if (event->run)
         json_object_set_new(object, "run", json_integer(event->run));
     json_object_set_new(object, "type", json_string(event_name(event->type)));
+    if (event->shell)
+        json_object_set_new(object, "shell", json_string(event->shell));
     if (event->argv)
         json_object_set_new(object, "argv", argv_json(event->argv));
     if (event->type == HUTCH_EVENT_RUN_OUTPUT) {

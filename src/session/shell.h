@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of this folder know of a shell. They use the public API and nothing below it. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <hutch.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "session/history.h"
+#include "session/prelude.h"
+#include "session/ring.h"
+
+/* How long what we run for ourselves may take: the user's functions may be in its way. */
+#define SHELL_OWN_MS 5000
+
+struct hutch_shell {
+    struct hutch_sandbox *sandbox;
+    enum hutch_shell_mode mode;
+    enum prelude_dialect dialect;
+    const char *program; /* in `arena`, as the next two */
+    const char *const *env;
+    const char *dir; /* of the state, inside */
+    struct arena arena;
+    char id[17];
+    hutch_event_fn *on_event;
+    void *arg;
+    struct hutch_run *run;
+    bool run_over;       /* `run` has ended */
+    uint64_t generation; /* of the last command that was started; 0 before the first */
+    uint64_t ended;      /* the last one that has ended */
+    uint64_t count;      /* commands the user has started */
+    struct history history;
+    struct ring output; /* PTY */
+};
+
+/* Step `run` until it has ended or failed: 0, or a negative code. */
+int shell_step_all(struct hutch_run *run, struct hutch_error *err);
+
+/* What a program in the sandbox printed to standard error, its first line, fit to be shown. */
+const char *shell_complaint(const struct hutch_result *result, char *out, size_t size);
+
+/* As hutch_shell_exec(), for a command that the user has not typed. */
+int shell_exec(struct hutch_shell *shell, const char *command, uint64_t timeout_ms,
+               struct hutch_result **ret, struct hutch_error *err);
+int shell_cd(struct hutch_shell *shell, const char *dir, struct hutch_error *err);
+
+/* Start the interactive shell. */
+int shell_start_terminal(struct hutch_shell *shell, const struct hutch_shell_options *options,
+                         struct hutch_error *err);
