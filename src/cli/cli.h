@@ -7,13 +7,13 @@
 
 #include <stdbool.h>
 
-/* Exit status of every command but `run`, which has its own (hutch-run(1)). */
+/* Exit status of every command but `run` and `shell`, which have their own (hutch-run(1)). */
 enum {
     CLI_FAILED = 1, /* the job could not be done */
     CLI_USAGE = 2,  /* what was asked makes no sense */
 };
 
-/* What `run` exits with when hutch itself could not do its job. */
+/* What `run` and `shell` exit with when hutch itself could not do its job. */
 #define CLI_RUN_FAILED 125
 
 struct cli_command {
@@ -24,6 +24,8 @@ struct cli_command {
     const char *summary; /* one line */
     const char *details; /* more, for `hutch help NAME`; may be NULL */
     bool takes_policy;   /* it takes the options of options.h */
+    /* A person sits before it: it has a command of its own, and limits on time only if asked for. */
+    bool interactive;
 };
 
 /* Sorted by name; ends with a NULL name. */
@@ -38,3 +40,4 @@ int cmd_profile(const struct cli_command *self, char **args);
 int cmd_rpc(const struct cli_command *self, char **args);
 int cmd_run(const struct cli_command *self, char **args);
 int cmd_schema(const struct cli_command *self, char **args);
+int cmd_shell(const struct cli_command *self, char **args);

@@ -28,6 +28,7 @@
 #include "cli/help.h"
 #include "cli/options.h"
 #include "cli/out.h"
+#include "cli/run.h"
 #include "cli/signals.h"
 #include "cli/terminal.h"
 #include "cli/usage.h"
@@ -35,8 +36,7 @@
 /* The same signal this often means "now": the command may be ignoring it. */
 enum { INSIST = 3 };
 
-/* hutch itself failed and nothing ran. Says so in the form the caller asked for. */
-static int fail(const struct options *options, const struct hutch_error *error)
+int run_failed(const struct options *options, const struct hutch_error *error)
 {
     struct hutch_result *result = NULL;
     str_auto char *json = NULL;
@@ -256,8 +256,7 @@ static void say_usage(const struct hutch_result *result)
         fputs(line.data, stderr);
 }
 
-/* Returns the exit status, or a negative code when nothing ran. */
-static int run_options(const struct options *options, struct hutch_error *err)
+int run_options(const struct options *options, struct hutch_error *err)
 {
     fd_auto int input = -1;
     events_auto struct events events = EVENTS_INIT;
@@ -303,18 +302,18 @@ int cmd_run(const struct cli_command *self, char **args)
 
     int r = options_parse(self, args, &options, &err);
     if (r < 0)
-        return fail(&options, &err);
+        return run_failed(&options, &err);
     if (options.help) {
         help_command(self);
         return out_finish(0, CLI_RUN_FAILED);
     }
     if (options.dry_run) {
         r = explain_print(&options, &err);
-        return r < 0 ? fail(&options, &err) : out_finish(0, CLI_RUN_FAILED);
+        return r < 0 ? run_failed(&options, &err) : out_finish(0, CLI_RUN_FAILED);
     }
 
     r = run_options(&options, &err);
     if (r < 0)
-        return fail(&options, &err);
+        return run_failed(&options, &err);
     exit(r); /* at once: the kernel frees the policy quicker than we do */
 }

@@ -35,6 +35,11 @@ const struct cli_command cli_commands[] = {
     {"run", cmd_run, "run [OPTIONS] [--] COMMAND [ARG...]", "run one command in a sandbox", NULL,
      true},
     {"schema", cmd_schema, "schema", "print the JSON Schema of a policy document", NULL, false},
+    {"shell", cmd_shell, "shell [OPTIONS] [[--] COMMAND [ARG...]]",
+     "a shell in a sandbox, on this terminal",
+     "Without a COMMAND it is that of SHELL, else bash, else sh. There is no limit on time\n"
+     "but for what --timeout and --cpu-time say.",
+     true, true},
     {0},
 };
 

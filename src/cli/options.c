@@ -374,6 +374,12 @@ int options_new_policy(const char *profile, const char *const *argv, struct hutc
     else
         *ret = policy;
     return r;
+/* A profile's limits on time are meant for programs, not for somebody who thinks. */
+static int lift_time_limits(struct hutch_policy *policy, struct hutch_error *err)
+{
+    int r = hutch_policy_set(policy, "--timeout", "unlimited", NULL, err);
+
+    return r < 0 ? r : hutch_policy_set(policy, "--cpu-time", "unlimited", NULL, err);
 }
 
 static int make_policy(struct options *options, const struct parser *parser,
@@ -382,6 +388,13 @@ static int make_policy(struct options *options, const struct parser *parser,
     const char *const *argv = options_limits_auto(options) ? options->argv : NULL;
 
     int r = options_new_policy(options->profile, argv, &options->policy, err);
+    int r = hutch_policy_new(profile, &options->policy, err);
+    if (r == 0 && parser->command->interactive)
+        r = lift_time_limits(options->policy, err);
+    if (r == 0 && options_limits_auto(options) && *options->argv)
+        r = hutch_policy_suggest(options->policy, options->argv, err);
+    if (r == 0)
+        r = set_variables(options->policy, err);
     if (r == 0)
         r = merge_files(options->policy, parser, err);
     if (r == 0)
@@ -411,7 +424,7 @@ static int parse(struct parser *parser, struct options *options, struct hutch_er
     }
     if (options->help)
         return 0;
-    if (!*parser->next)
+    if (!*parser->next && !parser->command->interactive)
         return err_set(err, HUTCH_EINVALID, NULL, "no command given; see 'hutch help %s'",
                        parser->command->name);
     options->argv = (const char *const *)parser->next;

@@ -4,7 +4,7 @@
  * each row of hutch_options(). Parsing stops at the first word that is not an option.
  *
  * What wins, from weakest to strongest: the profile (the last --profile, else HUTCH_PROFILE, else
- * "default"), what --limits auto suggests, the environment variables, each --policy document in
+ * "default"; its limits on time not for a person), what --limits auto suggests, the environment variables, each --policy document in
  * order, the flags in order.
  */
 #pragma once
@@ -17,7 +17,7 @@ struct cli_command;
 
 struct options {
     struct hutch_policy *policy; /* everything merged */
-    const char *const *argv;     /* the command and its arguments, ends with NULL */
+    const char *const *argv;     /* the command and its arguments, ends with NULL; may be empty */
     const char *profile;         /* NULL: HUTCH_PROFILE or "default" */
     const char *limits;          /* "auto": those suggested for the command. NULL: "profile" */
     const char *cwd;             /* NULL: the workspace */

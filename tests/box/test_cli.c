@@ -580,6 +580,63 @@ static void terminal_is_not_given_unasked(void)
     close(terminal.master);
 }
 
+/* ---- A person's shell ---- */
+
+static void a_shell_says_where_one_is(void)
+{
+    static const char *const shells[] = {"/bin/sh", "/none/such", ""};
+    struct terminal terminal = open_terminal(24, 200);
+    int slave = open_slave(&terminal);
+
+    for (size_t i = 0; i < 3; i++) {
+        setenv("SHELL", shells[i], 1);
+        struct drive_child child = start_on(&terminal, LIST("shell", "--net", "none"));
+        const char *out = drive_read_until(terminal.master, "'exit' leaves it\r\n");
+        CHECK_HAS(out, box_text("workspace %s, layout host, network none", box.work));
+        const char typed[] = "tty; echo $((6*7))-is; exit 3\r";
+        REQUIRE(write(terminal.master, typed, sizeof typed - 1) == sizeof typed - 1);
+        CHECK_HAS(drive_read_until(terminal.master, "42-is\r\n"), "/dev/pts/0\r\n");
+        CHECK_INT(3, drive_wait(child.pid, NULL));
+    }
+    struct drive_child child = start_on(&terminal, LIST("shell", "--", "./payload", "exit", "4"));
+    drive_read_until(terminal.master, "leaves it\r\n");
+    CHECK_INT(4, drive_wait(child.pid, NULL));
+    close(slave);
+    close(terminal.master);
+}
+
+static void a_shell_has_the_time_it_is_given(void)
+{
+    struct drive_end end = drive_cli(LIST("shell", "--dry-run", "-p", "strict"));
+    CHECK_INT(0, end.status);
+    CHECK_HAS(end.out, "timeout    unlimited\n");
+    CHECK_HAS(end.out, "cpu_time   unlimited\n");
+    end = drive_cli(LIST("shell", "--dry-run", "--timeout", "5m", "--cpu-time", "7s"));
+    CHECK_HAS(end.out, "timeout    5m");
+    CHECK_HAS(end.out, "cpu_time   7s");
+    end = drive_cli(LIST("shell", "--dry-run", "--limits", "auto"));
+    CHECK_INT(0, end.status);
+}
+
+static void a_shell_wants_a_terminal(void)
+{
+    static const struct {
+        const char *args[4];
+        const char *part;
+    } cases[] = {
+        {{"shell"}, "must be a terminal"},
+        {{"shell", "--json"}, "--json"},
+        {{"shell", "--stdin", "/dev/null"}, "--stdin"},
+        {{"shell", "--none"}, "--none"},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct drive_end end = drive_cli(cases[i].args);
+        CHECK_INT(125, end.status);
+        CHECK_HAS(box_text("%s%s", end.out, end.err), cases[i].part);
+    }
+}
+
 /* ---- Nothing is run ---- */
 
 static void explain_runs_nothing(void)
@@ -715,6 +772,9 @@ int main(void)
         {"closed streams", closed_streams},
         {"closed stdout is no other file", closed_stdout_is_no_other_file},
         {"terminal has the size of ours", terminal_has_the_size_of_ours},
+        {"a shell says where one is", a_shell_says_where_one_is},
+        {"a shell has the time it is given", a_shell_has_the_time_it_is_given},
+        {"a shell wants a terminal", a_shell_wants_a_terminal},
         {"resizing gets through", resizing_gets_through},
         {"keys get through", keys_get_through},
         {"terminal is not given unasked", terminal_is_not_given_unasked},

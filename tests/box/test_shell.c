@@ -564,19 +564,19 @@ static void a_terminal_keeps_its_last_output(void)
 int main(void)
 {
     static const struct box_test tests[] = {
-        {"state_is_carried", state_is_carried},
-        {"state_is_told", state_is_told},
-        {"every_end_is_a_result", every_end_is_a_result},
-        {"first_line_is_one", first_line_is_one},
-        {"state_cannot_be_turned_on_us", state_cannot_be_turned_on_us},
-        {"a_full_disk_keeps_the_last_state", a_full_disk_keeps_the_last_state},
-        {"timeouts_and_floods", timeouts_and_floods},
-        {"long_commands", long_commands},
-        {"shells_do_not_meet", shells_do_not_meet},
-        {"one_at_a_time", one_at_a_time},
-        {"events_and_refusals", events_and_refusals},
-        {"talks_on_a_terminal", talks_on_a_terminal},
-        {"a_terminal_keeps_its_last_output", a_terminal_keeps_its_last_output},
+        {"state is carried", state_is_carried},
+        {"state is told", state_is_told},
+        {"every end is a result", every_end_is_a_result},
+        {"first line is one", first_line_is_one},
+        {"state cannot be turned on us", state_cannot_be_turned_on_us},
+        {"a full disk keeps the last state", a_full_disk_keeps_the_last_state},
+        {"timeouts and floods", timeouts_and_floods},
+        {"long commands", long_commands},
+        {"shells do not meet", shells_do_not_meet},
+        {"one at a time", one_at_a_time},
+        {"events and refusals", events_and_refusals},
+        {"talks on a terminal", talks_on_a_terminal},
+        {"a terminal keeps its last output", a_terminal_keeps_its_last_output},
         {0},
     };
 
