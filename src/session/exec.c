@@ -89,13 +89,10 @@ struct hutch_run *hutch_shell_run(const struct hutch_shell *shell)
     return shell ? shell->run : NULL;
 }
 
-int hutch_shell_finish(struct hutch_shell *shell, struct hutch_result **ret,
+/* The run has ended: take its result, and the shell is free again. */
+static int take_result(struct hutch_shell *shell, struct hutch_result **ret,
                        struct hutch_error *err)
 {
-    if (!shell || !ret)
-        return err_set(err, HUTCH_EINVALID, shell ? "ret" : "shell", "NULL was given");
-    if (!shell->run)
-        return err_set(err, HUTCH_ESTATE, "shell", "nothing runs in it");
     int r = hutch_run_result(shell->run, ret, err);
     if (r < 0)
         return r;
@@ -105,12 +102,22 @@ int hutch_shell_finish(struct hutch_shell *shell, struct hutch_result **ret,
     return 0;
 }
 
+int hutch_shell_finish(struct hutch_shell *shell, struct hutch_result **ret,
+                       struct hutch_error *err)
+{
+    if (!shell || !ret)
+        return err_set(err, HUTCH_EINVALID, shell ? "ret" : "shell", "NULL was given");
+    if (!shell->run)
+        return err_set(err, HUTCH_ESTATE, "shell", "nothing runs in it");
+    return take_result(shell, ret, err);
+}
+
 /* Wait for the run and take its result. One that failed is given up, so that the shell is free again. */
 static int finish(struct hutch_shell *shell, struct hutch_result **ret, struct hutch_error *err)
 {
     int r = shell_step_all(shell->run, err);
-    if (r == 0)
-        return hutch_shell_finish(shell, ret, err);
+    if (r >= 0)
+        return take_result(shell, ret, err);
     hutch_run_free(shell->run);
     shell->run = NULL;
     shell->ended = shell->generation;

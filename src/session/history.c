@@ -19,8 +19,10 @@ void history_add(struct history *history, const char *text)
     size_t size = strlen(text) + 1;
     size_t gone = 0, bytes = history->bytes;
 
-    if (!history->rows)
+    if (!history->rows) {
         history->rows = malloc(HISTORY_MAX * sizeof *history->rows);
+        history->count = 0;
+    }
     char *copy = history->rows && size <= HISTORY_BYTES_MAX ? strdup(text) : NULL;
     if (!copy)
         return;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "session/ring.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +26,7 @@ static size_t smaller(size_t a, size_t b)
 /* Copy `len` bytes that are there, from position `from` on. */
 static void copy_out(const struct ring *ring, uint64_t from, char *out, size_t len)
 {
+    assert(ring->cap > 0);
     size_t at = (size_t)(from % ring->cap);
     size_t first = smaller(len, ring->cap - at);
 

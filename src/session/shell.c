@@ -56,17 +56,17 @@ static int run_own(struct hutch_shell *shell, const char *program, const struct 
                    struct buf *out, struct hutch_result **ret, struct hutch_error *err)
 {
     struct hutch_command command = HUTCH_COMMAND_INIT;
-    struct hutch_run *run;
+    struct hutch_run *run = NULL;
 
-    if (script->failed)
-        return err_oom(err);
     command.argv = (const char *const[]){program, "-c", script->data, program, NULL};
     command.timeout_ms = SHELL_OWN_MS;
-    int r = hutch_sandbox_start(shell->sandbox, &command, keep_output, out, &run, err);
+    int r = script->failed
+                ? err_oom(err)
+                : hutch_sandbox_start(shell->sandbox, &command, keep_output, out, &run, err);
     if (r < 0)
         return r;
     r = shell_step_all(run, err);
-    if (r == 0)
+    if (r >= 0)
         r = hutch_run_result(run, ret, err);
     hutch_run_free(run);
     return r;
@@ -173,20 +173,17 @@ static int open_shell(struct hutch_shell *shell, const struct hutch_shell_option
     return options->cwd ? shell_cd(shell, options->cwd, err) : 0;
 }
 
-/* The caller's struct may be older or newer than ours. */
+/* The caller's struct may be older or newer than ours: what it does not have stays in *ret. */
 static int read_options(const struct hutch_shell_options *given, struct hutch_shell_options *ret,
                         struct hutch_error *err)
 {
-    struct hutch_shell_options options = HUTCH_SHELL_OPTIONS_INIT;
-
     if (given && given->size < offsetof(struct hutch_shell_options, program))
         return err_set(err, HUTCH_EINVALID, "options",
                        "its size is not set: start from HUTCH_SHELL_OPTIONS_INIT");
     if (given)
-        memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
-    if (options.mode != HUTCH_SHELL_EXEC && options.mode != HUTCH_SHELL_PTY)
-        return err_set(err, HUTCH_EINVALID, "mode", "%d is not a kind of shell", options.mode);
-    *ret = options;
+        memcpy(ret, given, given->size < sizeof *ret ? given->size : sizeof *ret);
+    if (ret->mode != HUTCH_SHELL_EXEC && ret->mode != HUTCH_SHELL_PTY)
+        return err_set(err, HUTCH_EINVALID, "mode", "%d is not a kind of shell", ret->mode);
     return 0;
 }
 
@@ -194,7 +191,7 @@ int hutch_shell_open(struct hutch_sandbox *sandbox, const struct hutch_shell_opt
                      hutch_event_fn *on_event, void *arg, struct hutch_shell **ret,
                      struct hutch_error *err)
 {
-    struct hutch_shell_options known;
+    struct hutch_shell_options known = HUTCH_SHELL_OPTIONS_INIT;
 
     if (!sandbox || !ret)
         return err_set(err, HUTCH_EINVALID, sandbox ? "ret" : "sandbox", "NULL was given");
