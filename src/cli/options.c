@@ -359,21 +359,6 @@ static int check_limits(const struct options *options, struct hutch_error *err)
                    options->limits);
 }
 
-int options_new_policy(const char *profile, const char *const *argv, struct hutch_policy **ret,
-                       struct hutch_error *err)
-{
-    struct hutch_policy *policy = NULL;
-
-    int r = hutch_policy_new(profile ? profile : variable("HUTCH_PROFILE"), &policy, err);
-    if (r == 0 && argv)
-        r = hutch_policy_suggest(policy, argv, err);
-    if (r == 0)
-        r = set_variables(policy, err);
-    if (r < 0)
-        hutch_policy_free(policy);
-    else
-        *ret = policy;
-    return r;
 /* A profile's limits on time are meant for programs, not for somebody who thinks. */
 static int lift_time_limits(struct hutch_policy *policy, struct hutch_error *err)
 {
@@ -382,19 +367,37 @@ static int lift_time_limits(struct hutch_policy *policy, struct hutch_error *err
     return r < 0 ? r : hutch_policy_set(policy, "--cpu-time", "unlimited", NULL, err);
 }
 
+static int new_policy(const char *profile, const char *const *argv, bool interactive,
+                      struct hutch_policy **ret, struct hutch_error *err)
+{
+    struct hutch_policy *policy = NULL;
+
+    int r = hutch_policy_new(profile ? profile : variable("HUTCH_PROFILE"), &policy, err);
+    if (r == 0 && interactive)
+        r = lift_time_limits(policy, err);
+    if (r == 0 && argv && *argv)
+        r = hutch_policy_suggest(policy, argv, err);
+    if (r == 0)
+        r = set_variables(policy, err);
+    if (r < 0)
+        hutch_policy_free(policy);
+    else
+        *ret = policy;
+    return r;
+}
+
+int options_new_policy(const char *profile, const char *const *argv, struct hutch_policy **ret,
+                       struct hutch_error *err)
+{
+    return new_policy(profile, argv, false, ret, err);
+}
+
 static int make_policy(struct options *options, const struct parser *parser,
                        struct hutch_error *err)
 {
     const char *const *argv = options_limits_auto(options) ? options->argv : NULL;
 
-    int r = options_new_policy(options->profile, argv, &options->policy, err);
-    int r = hutch_policy_new(profile, &options->policy, err);
-    if (r == 0 && parser->command->interactive)
-        r = lift_time_limits(options->policy, err);
-    if (r == 0 && options_limits_auto(options) && *options->argv)
-        r = hutch_policy_suggest(options->policy, options->argv, err);
-    if (r == 0)
-        r = set_variables(options->policy, err);
+    int r = new_policy(options->profile, argv, parser->command->interactive, &options->policy, err);
     if (r == 0)
         r = merge_files(options->policy, parser, err);
     if (r == 0)
