@@ -52,11 +52,14 @@ pid_t start(const char *const *argv, const char *cwd, int in, int out, int error
 void finish(pid_t pid, const char *name);
 void make_pipe(int fds[2]);
 
-/* ---- Sandboxes: open one under the default policy; exec a command that must succeed. ---- */
+/* ---- Sandboxes ---- */
 
-/* `workspace` as the flag --workspace takes it. */
+/* The default policy with another workspace, as the flag --workspace takes it. */
 struct hutch_policy *make_policy(const char *workspace);
+/* Open one; there is one at a time. It is closed in the end, also by die(). */
 struct hutch_sandbox *open_sandbox(const char *workspace);
+void close_sandbox(void);
+/* Run a command in it that must succeed. */
 void exec_in(struct hutch_sandbox *sandbox, const char *const *argv);
 
 /* ---- Numbers ---- */

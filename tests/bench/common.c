@@ -89,16 +89,24 @@ struct hutch_policy *make_policy(const char *workspace)
     return policy;
 }
 
+static struct hutch_sandbox *opened;
+
+void close_sandbox(void)
+{
+    hutch_sandbox_close(opened);
+    opened = NULL;
+}
+
 struct hutch_sandbox *open_sandbox(const char *workspace)
 {
     struct hutch_policy *policy = make_policy(workspace);
-    struct hutch_sandbox *sandbox;
     struct hutch_error err;
 
-    if (hutch_sandbox_open(policy, NULL, NULL, &sandbox, &err) < 0)
+    atexit(close_sandbox);
+    if (hutch_sandbox_open(policy, NULL, NULL, &opened, &err) < 0)
         die("cannot open a sandbox: %s", err.msg);
     hutch_policy_free(policy);
-    return sandbox;
+    return opened;
 }
 
 void exec_in(struct hutch_sandbox *sandbox, const char *const *argv)

@@ -76,7 +76,7 @@ static void measure(const struct bench *bench)
             us[order[i]][n] = now_us() - begin;
         }
     }
-    hutch_sandbox_close(sandbox);
+    close_sandbox();
     for (int i = 0; i < CASES; i++) {
         p50[i] = percentile(us[i], rounds, 50);
         p90[i] = percentile(us[i], rounds, 90);
