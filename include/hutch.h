@@ -462,8 +462,9 @@ struct hutch_sandbox_info {
     const struct hutch_fact *enforced; /* ends with a NULL name */
     const struct hutch_step *setup;    /* ends with a NULL name */
     double setup_total_ms;
-    size_t run_count; /* runs that have been started and not freed */
-    bool gone;        /* it has ended by itself: nothing can be run in it any more */
+    size_t run_count;       /* runs that have been started and not freed */
+    bool gone;              /* it has ended by itself: nothing can be run in it any more */
+    const char *const *env; /* "NAME=value": what commands get; ends with NULL */
 };
 
 HUTCH_API int hutch_sandbox_info(const struct hutch_sandbox *sandbox,

@@ -56,6 +56,7 @@ int hutch_sandbox_info(const struct hutch_sandbox *sandbox, struct hutch_sandbox
         .setup_total_ms = sandbox->setup_total_ms,
         .run_count = sandbox->run_count,
         .gone = sandbox->gone || sandbox->error.code,
+        .env = sandbox->plan->env,
     };
     memcpy(ret, &info, size);
     return 0;
