@@ -947,6 +947,141 @@ HUTCH_API int hutch_shell_wait(struct hutch_shell *shell, uint32_t quiet_ms, uin
  */
 HUTCH_API void hutch_shell_close(struct hutch_shell *shell);
 
+/* ---- Languages ----------------------------------------------------------------------------- */
+
+/*
+ * Python and Node in a workspace: packages are its own (.venv and node_modules in it), caches are the
+ * sandbox's own and go with it. So two workspaces with different versions of the same never meet.
+ * Nothing here needs a network. Everything runs as a command in the sandbox, under its policy, with
+ * programs from the PATH of that policy.
+ *
+ * For every function here:
+ *  - `options` may be NULL: all as its _INIT has it.
+ *  - On failure err->where is the file, the program or the argument to blame. HUTCH_ENOTFOUND: a program
+ *    is not in the sandbox, and the message says which; HUTCH_EINVALID: the workspace has something else
+ *    under the name of .venv or package.json, or an argument is wrong; HUTCH_ESTATE: the sandbox is gone.
+ *  - It is called on the thread that uses the sandbox. All but those that start a run block.
+ */
+
+/* What a workspace has for one language. */
+struct hutch_language {
+    size_t size;
+    bool created;        /* by this call */
+    const char *program; /* the interpreter; absolute inside */
+    const char *manager; /* what installs packages: uv or pip, bun or npm; NULL: there is none */
+};
+
+struct hutch_python_options {
+    size_t size;         /* set by HUTCH_PYTHON_INIT */
+    const char *python;  /* the one to build on: "python3.12", or a path inside; NULL: python3 */
+    uint64_t timeout_ms; /* as in struct hutch_command */
+    bool without_pip;    /* leave pip out, which takes most of the time */
+};
+#define HUTCH_PYTHON_INIT                                                                          \
+    {                                                                                              \
+        .size = sizeof(struct hutch_python_options),                                               \
+    }
+
+/*
+ * Make sure that the workspace has a Python environment, .venv: with uv where the sandbox has it, else
+ * with Python's own venv; without pip where Python lacks the means to put it in. One that is there is
+ * kept as it is, which is quick; one that is incomplete is completed. What fails half-way leaves nothing
+ * behind. On success the caller owns *ret; free it with free(). `ret` may be NULL.
+ */
+HUTCH_API int hutch_python_init(struct hutch_sandbox *sandbox,
+                                const struct hutch_python_options *options,
+                                struct hutch_language **ret, struct hutch_error *err);
+
+struct hutch_node_options {
+    size_t size;      /* set by HUTCH_NODE_INIT */
+    const char *name; /* of a new project */
+};
+#define HUTCH_NODE_INIT                                                                            \
+    {                                                                                              \
+        .size = sizeof(struct hutch_node_options), .name = "workspace",                            \
+    }
+
+/*
+ * Make sure that the workspace is a Node project: a package.json that is there is kept as it is. The
+ * sandbox must have node or bun. On success the caller owns *ret; free it with free(). `ret` may be NULL.
+ */
+HUTCH_API int hutch_node_init(struct hutch_sandbox *sandbox,
+                              const struct hutch_node_options *options, struct hutch_language **ret,
+                              struct hutch_error *err);
+
+/*
+ * The variables that code in a language gets beside the policy's: caches, prefixes, and PATH with the
+ * workspace's programs before all others. For struct hutch_command, to run other commands in the same
+ * environment; the lists of several languages may be put one after the other.
+ * On success the caller owns *ret, "NAME=value" and a NULL at the end, in one allocation; free it with
+ * free(). It may outlive the sandbox.
+ */
+HUTCH_API int hutch_python_env(struct hutch_sandbox *sandbox, const char ***ret,
+                               struct hutch_error *err);
+HUTCH_API int hutch_node_env(struct hutch_sandbox *sandbox, const char ***ret,
+                             struct hutch_error *err);
+
+struct hutch_code_options {
+    size_t size; /* set by HUTCH_CODE_INIT */
+    const char *const
+        *args;              /* of the program, or for the test runner; ends with NULL; NULL: none */
+    const char *cwd;        /* these five as in struct hutch_command */
+    const char *const *env; /* over the language's */
+    uint64_t timeout_ms;
+    int stdout_fd;
+    int stderr_fd;
+};
+#define HUTCH_CODE_INIT                                                                            \
+    {                                                                                              \
+        .size = sizeof(struct hutch_code_options), .stdout_fd = -1, .stderr_fd = -1,               \
+    }
+
+/*
+ * Run `len` bytes of Python and wait: with the workspace's .venv, or the sandbox's python3 where the
+ * workspace has none. The program finds no input: its code is what comes by standard input. Modules are
+ * looked for in the working directory too. An exception is a result with exit status 1.
+ * On success the caller owns *ret; free it with hutch_result_free().
+ */
+HUTCH_API int hutch_python_exec(struct hutch_sandbox *sandbox, const char *code, size_t len,
+                                const struct hutch_code_options *options, struct hutch_result **ret,
+                                struct hutch_error *err);
+
+/* The same for JavaScript, with the sandbox's node, or bun where there is no node. */
+HUTCH_API int hutch_node_exec(struct hutch_sandbox *sandbox, const char *code, size_t len,
+                              const struct hutch_code_options *options, struct hutch_result **ret,
+                              struct hutch_error *err);
+
+/*
+ * Start the same; step it as what hutch_sandbox_start() gives. The code is not needed after the call.
+ * On success the caller owns *ret; free it with hutch_run_free(), before the sandbox.
+ */
+HUTCH_API int hutch_python_start(struct hutch_sandbox *sandbox, const char *code, size_t len,
+                                 const struct hutch_code_options *options, hutch_event_fn *on_event,
+                                 void *arg, struct hutch_run **ret, struct hutch_error *err);
+HUTCH_API int hutch_node_start(struct hutch_sandbox *sandbox, const char *code, size_t len,
+                               const struct hutch_code_options *options, hutch_event_fn *on_event,
+                               void *arg, struct hutch_run **ret, struct hutch_error *err);
+
+/*
+ * Run the tests in the file or directory `path` (NULL: the workspace) and wait. What is there says how:
+ *  - Python, where `path` is or holds test_*.py or *_test.py: pytest of the .venv, else that of the
+ *    sandbox, else unittest, which knows its own kind of tests only;
+ *  - Node, where it is JavaScript or holds package.json or *.test.js and the like: the project's "test"
+ *    script with npm or bun, else `node --test` or `bun test`.
+ * Python comes first where both are there. HUTCH_ENOTFOUND: `path` is not there, or holds no tests.
+ * Failing tests are a result with another exit status than 0, and so is when none was found to run.
+ * `options`' cwd must be NULL. On success the caller owns *ret; free it with hutch_result_free().
+ */
+HUTCH_API int hutch_run_tests(struct hutch_sandbox *sandbox, const char *path,
+                              const struct hutch_code_options *options, struct hutch_result **ret,
+                              struct hutch_error *err);
+
+/* Start the same, as hutch_python_start() does. */
+HUTCH_API int hutch_run_tests_start(struct hutch_sandbox *sandbox, const char *path,
+                                    const struct hutch_code_options *options,
+                                    hutch_event_fn *on_event, void *arg, struct hutch_run **ret,
+                                    struct hutch_error *err);
+
 #ifdef __cplusplus
 }
 #endif
