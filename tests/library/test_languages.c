@@ -1,0 +1,630 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Python and Node in the workspaces of sandboxes: made, used, kept apart, and hostile. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <hutch.h>
+
+#include "../box/drive.h"
+
+/* Where distributions put their programs: all layouts show them. */
+#define USUAL_PATH "/usr/local/bin:/usr/bin:/bin"
+#define PASSING "import unittest\nclass T(unittest.TestCase):\n    def test(self): pass\n"
+#define FAILING                                                                                    \
+    "import unittest\nclass T(unittest.TestCase):\n    def test(self): self.fail('no')\n"
+
+static const char *const layouts[] = {"host", "minimal", "root"};
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+static struct hutch_error err;
+
+/* A call that must work. */
+#define OK(call)                                                                                   \
+    do {                                                                                           \
+        if ((call) < 0)                                                                            \
+            box_fatal(__FILE__, __LINE__, "%s: %s (errno %d, at %s)", #call, err.msg,              \
+                      err.sys_errno, err.where);                                                   \
+    } while (0)
+
+/* One that must not: its word, and something that its message says. */
+#define REFUSED(call, word, part)                                                                  \
+    do {                                                                                           \
+        CHECK((call) < 0);                                                                         \
+        CHECK_TEXT((word), hutch_error_word(&err));                                                \
+        CHECK_HAS(err.msg, (part));                                                                \
+    } while (0)
+
+static struct hutch_sandbox *open_box(const char *const *flags)
+{
+    struct hutch_policy *policy = drive_policy(flags);
+    struct hutch_sandbox *sandbox = NULL;
+
+    OK(hutch_sandbox_open(policy, NULL, NULL, &sandbox, &err));
+    hutch_policy_free(policy);
+    return sandbox;
+}
+
+static struct hutch_sandbox *open_in_memory(const char *layout)
+{
+    return open_box(LIST("--layout", layout, "-w", "tmpfs"));
+}
+
+static bool has_program(const char *name)
+{
+    return drive_shell(box_text("command -v %s >/dev/null", name)) == 0;
+}
+
+static void need(const char *name)
+{
+    if (!has_program(name))
+        box_skip("%s is not in %s", name, USUAL_PATH);
+}
+
+/* Status and output of a result, which is freed: "0 text". */
+static const char *told(struct hutch_result *result)
+{
+    const char *text = box_text("%d %s%s", result->status, result->stdout_data,
+                                result->stderr_data);
+
+    hutch_result_free(result);
+    return text;
+}
+
+static const char *python(struct hutch_sandbox *sandbox, const char *code)
+{
+    struct hutch_result *result = NULL;
+
+    OK(hutch_python_exec(sandbox, code, strlen(code), NULL, &result, &err));
+    return told(result);
+}
+
+static const char *node(struct hutch_sandbox *sandbox, const char *code)
+{
+    struct hutch_result *result = NULL;
+
+    OK(hutch_node_exec(sandbox, code, strlen(code), NULL, &result, &err));
+    return told(result);
+}
+
+static const char *tests(struct hutch_sandbox *sandbox, const char *path)
+{
+    struct hutch_result *result = NULL;
+
+    OK(hutch_run_tests(sandbox, path, NULL, &result, &err));
+    return told(result);
+}
+
+/* A line in the shell of the sandbox, with the variables `env` (NULL: none). */
+static const char *sh(struct hutch_sandbox *sandbox, const char *const *env, const char *line)
+{
+    struct hutch_command command = HUTCH_COMMAND_INIT;
+    struct hutch_result *result = NULL;
+
+    command.argv = LIST("sh", "-c", line);
+    command.env = env;
+    OK(hutch_sandbox_exec(sandbox, &command, &result, &err));
+    return told(result);
+}
+
+static void put(struct hutch_sandbox *sandbox, const char *path, const char *text)
+{
+    OK(hutch_file_write(sandbox, path, text, strlen(text), NULL, NULL, &err));
+}
+
+/* An environment without pip, which would take most of the time. Whether it was made now. */
+static bool init_python(struct hutch_sandbox *sandbox)
+{
+    struct hutch_python_options options = HUTCH_PYTHON_INIT;
+    struct hutch_language *language = NULL;
+
+    options.without_pip = true;
+    OK(hutch_python_init(sandbox, &options, &language, &err));
+    bool created = language->created;
+    free(language);
+    return created;
+}
+
+/* The path inside of something in the workspace. */
+static const char *inside(struct hutch_sandbox *sandbox, const char *name)
+{
+    struct hutch_sandbox_info info = {.size = sizeof info};
+
+    OK(hutch_sandbox_info(sandbox, &info, &err));
+    return box_text("%s/%s", info.cwd[1] ? info.cwd : "", name);
+}
+
+/* ---- Python ---- */
+
+static void python_in_every_layout(void)
+{
+    need("python3");
+    for (size_t i = 0; i < COUNT(layouts); i++) {
+        struct hutch_sandbox *sandbox = open_in_memory(layouts[i]);
+        struct hutch_language *language = NULL;
+
+        CHECK_TEXT("0 False\n",
+                   python(sandbox, "import sys\nprint(sys.prefix != sys.base_prefix)"));
+        CHECK(init_python(sandbox));
+        CHECK_TEXT(box_text("0 %s\n", inside(sandbox, ".venv")),
+                   python(sandbox, "import sys\nprint(sys.prefix)"));
+        put(sandbox, ".venv/kept", "x");
+        CHECK(!init_python(sandbox));
+        CHECK_TEXT("0 x", sh(sandbox, NULL, "cat .venv/kept"));
+        OK(hutch_python_init(sandbox, NULL, &language, &err));
+        CHECK(!language->created);
+        CHECK_TEXT(inside(sandbox, ".venv/bin/python"), language->program);
+        if (!has_program("uv"))
+            CHECK(!language->manager);
+        free(language);
+        hutch_sandbox_close(sandbox);
+    }
+}
+
+/* Where Python can, pip is put in, without a network. */
+static void python_with_pip(void)
+{
+    need("python3");
+    if (drive_shell("python3 -c 'import ensurepip' 2>/dev/null") != 0)
+        box_skip("this Python has no ensurepip");
+    struct hutch_sandbox *sandbox = open_in_memory("minimal");
+    struct hutch_language *language = NULL;
+    OK(hutch_python_init(sandbox, NULL, &language, &err));
+    CHECK(language->created);
+    if (!has_program("uv"))
+        CHECK_TEXT("/workspace/.venv/bin/pip", language->manager);
+    free(language);
+    hutch_sandbox_close(sandbox);
+}
+
+static void python_code_as_it_is(void)
+{
+    struct hutch_code_options options = HUTCH_CODE_INIT;
+    struct hutch_result *result = NULL;
+
+    need("python3");
+    struct hutch_sandbox *sandbox = open_in_memory("minimal");
+    CHECK_TEXT("0 '\"$HOME `id` \\n\n", python(sandbox, "print('\\'\"$HOME `id` \\\\n')"));
+    CHECK_TEXT("0 ", python(sandbox, ""));
+    CHECK_TEXT("7 ", python(sandbox, "import sys\nsys.exit(7)"));
+    const char *failed = python(sandbox, "print('before')\nraise ValueError('reason')");
+    CHECK_HAS(failed, "1 before\n");
+    CHECK_HAS(failed, "ValueError: reason");
+    CHECK_HAS(python(sandbox, "this is no Python"), "SyntaxError");
+    CHECK_TEXT("0 ''\n", python(sandbox, "import sys\nprint(repr(sys.stdin.read()))"));
+    put(sandbox, "own.py", "name = 'of the workspace'\n");
+    CHECK_TEXT("0 of the workspace\n", python(sandbox, "import own\nprint(own.name)"));
+
+    static const char code[] = "import os, sys\nprint(sys.argv[1:], os.environ['X'], os.getcwd())";
+    options.args = LIST("a b", "$c");
+    options.env = LIST("X=1");
+    options.cwd = "/tmp";
+    OK(hutch_python_exec(sandbox, code, strlen(code), &options, &result, &err));
+    CHECK_TEXT("0 ['a b', '$c'] 1 /tmp\n", told(result));
+    hutch_sandbox_close(sandbox);
+}
+
+/* More than fits into a pipe or an argument. */
+static void python_code_that_is_long(void)
+{
+    const size_t lines = 40000;
+    char *code = box_keep(malloc(lines * sizeof "x = 12345\n" + 32)), *at = code;
+
+    need("python3");
+    for (size_t i = 0; i < lines; i++)
+        at = stpcpy(at, "x = 12345\n");
+    stpcpy(at, "print(x)\n");
+    struct hutch_sandbox *sandbox = open_in_memory("minimal");
+    CHECK_TEXT("0 12345\n", python(sandbox, code));
+    hutch_sandbox_close(sandbox);
+}
+
+/* What was printed before the time-out is there. */
+static void python_that_does_not_end(void)
+{
+    static const char code[] = "print('begun')\nwhile True: pass";
+    struct hutch_code_options options = HUTCH_CODE_INIT;
+    struct hutch_result *result = NULL;
+
+    need("python3");
+    struct hutch_sandbox *sandbox = open_in_memory("minimal");
+    options.timeout_ms = 1500;
+    OK(hutch_python_exec(sandbox, code, strlen(code), &options, &result, &err));
+    CHECK_INT(HUTCH_TIMEOUT, result->reason);
+    CHECK_TEXT("124 begun\n", told(result));
+    hutch_sandbox_close(sandbox);
+}
+
+/* Two at once, stepped by hand. */
+static void python_with_a_loop(void)
+{
+    static const char *const codes[] = {"print('one')", "print('two')"};
+    struct hutch_run *runs[COUNT(codes)] = {NULL};
+    struct hutch_result *result = NULL;
+    int r;
+
+    need("python3");
+    struct hutch_sandbox *sandbox = open_in_memory("minimal");
+    for (size_t i = 0; i < COUNT(codes); i++)
+        OK(hutch_python_start(sandbox, codes[i], strlen(codes[i]), NULL, NULL, NULL, &runs[i],
+                              &err));
+    for (size_t i = 0; i < COUNT(codes); i++) {
+        while ((r = hutch_run_step(runs[i], -1, &err)) == 0)
+            ;
+        CHECK_INT(1, r);
+        OK(hutch_run_result(runs[i], &result, &err));
+        CHECK_TEXT(i == 0 ? "0 one\n" : "0 two\n", told(result));
+        hutch_run_free(runs[i]);
+    }
+    hutch_sandbox_close(sandbox);
+}
+
+/* The same package in two versions, each where its workspace is, on the host's disk. */
+static void workspaces_never_meet(void)
+{
+    static const char *const versions[] = {"1.0", "2.0"};
+    struct hutch_sandbox *boxes[COUNT(versions)];
+
+    need("python3");
+    for (size_t i = 0; i < COUNT(versions); i++) {
+        box_dir(box_text("out/%s", versions[i]));
+        box_expect_any(box_text("out/%s", versions[i]));
+        boxes[i] = open_box(
+            LIST("--layout", "root", "-w", box_text("%s/%s", box.out, versions[i])));
+        CHECK(init_python(boxes[i]));
+        CHECK_TEXT("0 ", python(boxes[i], box_text("import sysconfig\n"
+                                                   "dir = sysconfig.get_path('purelib')\n"
+                                                   "with open(dir + '/thing.py', 'w') as file:\n"
+                                                   "    file.write('version = \"%s\"')\n",
+                                                   versions[i])));
+        CHECK_TEXT("0 ", python(boxes[i], box_text("import sysconfig\n"
+                                                   "dir = sysconfig.get_path('purelib')\n"
+                                                   "open(dir + '/only%zu.py', 'w').close()",
+                                                   i)));
+    }
+    for (size_t i = 0; i < COUNT(versions); i++) {
+        CHECK_TEXT(box_text("0 %s\n", versions[i]),
+                   python(boxes[i], "import thing\nprint(thing.version)"));
+        CHECK_HAS(python(boxes[i], box_text("import only%zu", 1 - i)), "ModuleNotFoundError");
+        hutch_sandbox_close(boxes[i]);
+    }
+    /* Another sandbox, later: the workspace is as it was. */
+    struct hutch_sandbox *again = open_box(
+        LIST("--layout", "root", "-w", box_text("%s/1.0", box.out)));
+    CHECK(!init_python(again));
+    CHECK_TEXT("0 1.0\n", python(again, "import thing\nprint(thing.version)"));
+    hutch_sandbox_close(again);
+}
+
+static void variables_for_plain_commands(void)
+{
+    const char **env = NULL;
+
+    need("python3");
+    struct hutch_sandbox *sandbox = open_in_memory("root");
+    CHECK(init_python(sandbox));
+    OK(hutch_python_env(sandbox, &env, &err));
+    CHECK_TEXT("0 /.venv/bin/python\n", sh(sandbox, env, "command -v python"));
+    CHECK_TEXT("0 /.venv\n", sh(sandbox, env, "python -c 'import sys; print(sys.prefix)'"));
+    CHECK_TEXT("0 /.cache/uv /.cache/pip 1\n",
+               sh(sandbox, env,
+                  "mkdir -p $UV_CACHE_DIR && "
+                  "echo $UV_CACHE_DIR $PIP_CACHE_DIR $PYTHONNOUSERSITE"));
+    free(env);
+    OK(hutch_node_env(sandbox, &env, &err));
+    hutch_sandbox_close(sandbox);
+    size_t count = 0;
+    while (env[count])
+        count++;
+    CHECK_INT(7, count);
+    CHECK_TEXT("PATH=/node_modules/.bin:/.venv/bin:" USUAL_PATH, env[0]);
+    CHECK_TEXT("NODE_PATH=/node_modules", env[1]);
+    CHECK_TEXT("npm_config_prefix=/", env[2]);
+    free(env);
+}
+
+/* ---- Workspaces that mean harm, or are broken ---- */
+
+static void venv_that_is_something_else(void)
+{
+    static const struct {
+        const char *make, *part;
+    } cases[] = {
+        {"ln -s /tmp .venv", "is a symlink"},  {"ln -s nowhere .venv", "is a symlink"},
+        {"ln -s .venv .venv", "is a symlink"}, {"echo x >.venv", "is a file"},
+        {"mkfifo .venv", "is a special file"},
+    };
+    struct hutch_result *result = NULL;
+
+    need("python3");
+    struct hutch_sandbox *sandbox = open_in_memory("minimal");
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        CHECK_TEXT("0 ", sh(sandbox, NULL, box_text("rm -rf .venv; %s", cases[i].make)));
+        REFUSED(hutch_python_init(sandbox, NULL, NULL, &err), "not_directory", cases[i].part);
+        CHECK_TEXT(".venv", err.where);
+        REFUSED(hutch_python_exec(sandbox, "1", 1, NULL, &result, &err), "not_directory",
+                cases[i].part);
+    }
+    CHECK_TEXT("0 ", sh(sandbox, NULL, "ls -A /tmp"));
+    hutch_sandbox_close(sandbox);
+}
+
+/* A python that leads nowhere, or is a FIFO: neither taken for one nor waited for. */
+static void venv_whose_python_is_none(void)
+{
+    static const char *const cases[] = {"ln -s nowhere .venv/bin/python", "mkfifo .venv/bin/python",
+                                        "mkdir .venv/bin/python"};
+
+    need("python3");
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct hutch_python_options options = HUTCH_PYTHON_INIT;
+        struct hutch_sandbox *sandbox = open_in_memory("minimal");
+
+        options.without_pip = true;
+        CHECK_TEXT(
+            "0 ", sh(sandbox, NULL,
+                     box_text("mkdir -p .venv/bin; >.venv/pyvenv.cfg; >.venv/kept; %s", cases[i])));
+        int r = hutch_python_init(sandbox, &options, NULL, &err);
+        if (r < 0)
+            CHECK_HAS(err.msg, ".venv");
+        CHECK_TEXT("0 ", sh(sandbox, NULL, "cat .venv/kept"));
+        CHECK_TEXT("0 1\n", python(sandbox, "print(1)"));
+        hutch_sandbox_close(sandbox);
+    }
+}
+
+/* Modules and programs of the workspace that are named like those which make an environment. */
+static void workspace_that_stands_in(void)
+{
+    need("python3");
+    struct hutch_sandbox *sandbox = open_in_memory("minimal");
+    put(sandbox, "venv.py", "raise SystemExit('not this one')\n");
+    put(sandbox, "os.py", "raise SystemExit('not this one')\n");
+    CHECK_TEXT("0 ", sh(sandbox, NULL,
+                        "mkdir -p node_modules/.bin; printf '#!/bin/sh\\nexit 9\\n' "
+                        ">node_modules/.bin/python3; chmod +x node_modules/.bin/python3"));
+    CHECK(init_python(sandbox));
+    hutch_sandbox_close(sandbox);
+}
+
+/* What is left when it cannot be made: nothing. */
+static void failure_leaves_nothing(void)
+{
+    struct hutch_python_options options = HUTCH_PYTHON_INIT;
+
+    need("python3");
+    box_dir("work/bin");
+    box_file("work/bin/broken", "#!/bin/sh\nmkdir -p .venv/bin\necho the reason >&2\nexit 3\n");
+    REQUIRE(chmod("bin/broken", 0755) == 0);
+    struct hutch_sandbox *sandbox = open_box(NULL);
+    options.python = "bin/broken";
+    if (!has_program("uv"))
+        REFUSED(hutch_python_init(sandbox, &options, NULL, &err), "system",
+                "broken exited with 3: the reason");
+    CHECK(access(".venv", F_OK) < 0);
+    options.python = "python3.99";
+    REFUSED(hutch_python_init(sandbox, &options, NULL, &err), "not_found", "no python3.99 in");
+    options.python = "bin/none";
+    REFUSED(hutch_python_init(sandbox, &options, NULL, &err), "not_found", "'bin/none'");
+    hutch_sandbox_close(sandbox);
+
+    sandbox = open_box(LIST("--env", "PATH=/nowhere"));
+    REFUSED(hutch_python_init(sandbox, NULL, NULL, &err), "not_found", "(/nowhere)");
+    REFUSED(hutch_node_init(sandbox, NULL, NULL, &err), "not_found", "no node and no bun");
+    hutch_sandbox_close(sandbox);
+}
+
+/* uv comes first, with the arguments it knows; where it cannot, Python does it. */
+static void uv_where_there_is_one(void)
+{
+    struct hutch_language *language = NULL;
+
+    need("python3");
+    box_dir("out/bin");
+    box_file("out/bin/uv", "#!/bin/sh\necho \"$@\" >>/tmp/uv\n"
+                           "test -e can || exit 2\npython3 -m venv --without-pip \"$4\"\n");
+    REQUIRE(chmod(box_text("%s/bin/uv", box.out), 0755) == 0);
+    const char *path = box_text("PATH=%s/bin:" USUAL_PATH, box.out);
+    for (int can = 0; can < 2; can++) {
+        struct hutch_sandbox *sandbox = open_box(LIST("-w", "tmpfs", "--env", path));
+        struct hutch_python_options options = HUTCH_PYTHON_INIT;
+
+        options.without_pip = true;
+        if (can)
+            put(sandbox, "can", "");
+        OK(hutch_python_init(sandbox, &options, &language, &err));
+        CHECK(language->created);
+        CHECK_TEXT(box_text("%s/bin/uv", box.out), language->manager);
+        CHECK_TEXT(box_text("0 venv --offline --allow-existing %s\n", inside(sandbox, ".venv")),
+                   sh(sandbox, NULL, "cat /tmp/uv"));
+        free(language);
+        hutch_sandbox_close(sandbox);
+    }
+}
+
+/* ---- Tests ---- */
+
+static void python_tests(void)
+{
+    struct hutch_result *result = NULL;
+
+    need("python3");
+    for (size_t i = 0; i < COUNT(layouts); i++) {
+        struct hutch_sandbox *sandbox = open_in_memory(layouts[i]);
+
+        if (i > 0)
+            CHECK(init_python(sandbox));
+        REFUSED(hutch_run_tests(sandbox, NULL, NULL, &result, &err), "not_found", "no tests in");
+        REFUSED(hutch_run_tests(sandbox, "gone", NULL, &result, &err), "not_found", "'gone'");
+        put(sandbox, "good/test_good.py", "import app\n" PASSING);
+        put(sandbox, "app.py", "");
+        put(sandbox, "bad/test_bad.py", FAILING);
+        const char *good = tests(sandbox, "good");
+        box_check(good[0] == '0', __FILE__, __LINE__, "%s", good);
+        const char *bad = tests(sandbox, "bad");
+        box_check(bad[0] == '1', __FILE__, __LINE__, "%s", bad);
+        CHECK_HAS(bad, "test_bad.py");
+        CHECK_HAS(tests(sandbox, "good/test_good.py"), "0 ");
+        CHECK_HAS(tests(sandbox, inside(sandbox, "bad/test_bad.py")), "1 ");
+        put(sandbox, "none/test_none.py", "x = 1\n");
+        CHECK_HAS(tests(sandbox, "none"), "5 ");
+        hutch_sandbox_close(sandbox);
+    }
+}
+
+/* pytest of the environment comes before the sandbox's. */
+static void python_tests_with_pytest(void)
+{
+    need("python3");
+    struct hutch_sandbox *sandbox = open_in_memory("minimal");
+    CHECK(init_python(sandbox));
+    CHECK_TEXT("0 ",
+               python(sandbox,
+                      "import sysconfig\n"
+                      "with open(sysconfig.get_path('purelib') + '/pytest.py', 'w') as file:\n"
+                      "    file.write('import sys; print(sys.argv[1:]); sys.exit(4)')\n"));
+    CHECK_TEXT("0 ", sh(sandbox, NULL, "cp /bin/true .venv/bin/pytest"));
+    put(sandbox, "test_it.py", PASSING);
+    CHECK_TEXT("4 []\n", tests(sandbox, NULL));
+    CHECK_TEXT("4 ['/workspace']\n", tests(sandbox, "."));
+    CHECK_TEXT("4 ['/workspace/test_it.py']\n", tests(sandbox, "test_it.py"));
+    hutch_sandbox_close(sandbox);
+}
+
+/* Where the workspace is the root, what the system brings is not tested. */
+static void tests_next_to_the_system(void)
+{
+    need("python3");
+    struct hutch_sandbox *sandbox = open_box(
+        LIST("--layout", "root", "-w", "tmpfs", "--env", "PATH=/tools:" USUAL_PATH));
+    put(sandbox, "tools/pytest", "#!/bin/sh\necho \"$@\"\n");
+    CHECK_TEXT("0 ", sh(sandbox, NULL, "chmod +x tools/pytest"));
+    put(sandbox, "test_b.py", PASSING);
+    put(sandbox, "sub/a_test.py", PASSING);
+    put(sandbox, "node_modules/gyp/test_gyp.py", PASSING);
+    put(sandbox, ".hidden/test_hidden.py", PASSING);
+    CHECK_TEXT("0 /test_b.py /sub/a_test.py\n", tests(sandbox, NULL));
+    CHECK_TEXT("0 /sub\n", tests(sandbox, "sub"));
+    hutch_sandbox_close(sandbox);
+}
+
+/* The sandbox's pytest, next to an environment without: it sees what the environment has. */
+static void python_tests_with_the_sandboxs_pytest(void)
+{
+    need("python3");
+    box_dir("out/bin");
+    box_file("out/bin/pytest", "#!/usr/bin/env python3\nimport sys\nimport app, thing\n"
+                               "print('pytest', sys.argv[1:])\n");
+    REQUIRE(chmod(box_text("%s/bin/pytest", box.out), 0755) == 0);
+    struct hutch_sandbox *sandbox = open_box(
+        LIST("-w", "tmpfs", "--env", box_text("PATH=%s/bin:" USUAL_PATH, box.out)));
+    CHECK(init_python(sandbox));
+    CHECK_TEXT("0 ",
+               python(sandbox, "import sysconfig\n"
+                               "open(sysconfig.get_path('purelib') + '/thing.py', 'w').close()"));
+    put(sandbox, "app.py", "");
+    put(sandbox, "tests/test_it.py", PASSING);
+    CHECK_TEXT(box_text("0 pytest ['%s']\n", inside(sandbox, "tests")), tests(sandbox, "tests"));
+    hutch_sandbox_close(sandbox);
+}
+
+/* ---- Node ---- */
+
+static void node_in_every_layout(void)
+{
+    need("node");
+    for (size_t i = 0; i < COUNT(layouts); i++) {
+        struct hutch_sandbox *sandbox = open_in_memory(layouts[i]);
+        struct hutch_language *language = NULL;
+
+        OK(hutch_node_init(sandbox, NULL, &language, &err));
+        CHECK(language->created);
+        CHECK_HAS(language->program, "/node");
+        free(language);
+        CHECK_TEXT("0 workspace\n", node(sandbox, "console.log(require('./package.json').name)"));
+        put(sandbox, "package.json", "{\"name\": \"kept\"}");
+        OK(hutch_node_init(sandbox, NULL, NULL, &err));
+        CHECK_TEXT("0 kept\n", node(sandbox, "console.log(require('./package.json').name)"));
+
+        put(sandbox, "node_modules/thing/index.js", "module.exports = 'of the workspace'\n");
+        CHECK_TEXT("0 of the workspace\n", node(sandbox, "console.log(require('thing'))"));
+        const char *failed = node(sandbox, "console.log('before'); throw new Error('reason')");
+        CHECK_HAS(failed, "1 before\n");
+        CHECK_HAS(failed, "Error: reason");
+        CHECK_TEXT("3 ", node(sandbox, "process.exit(3)"));
+        hutch_sandbox_close(sandbox);
+    }
+}
+
+static void node_tests(void)
+{
+    need("node");
+    struct hutch_sandbox *sandbox = open_in_memory("root");
+    put(sandbox, "good/a.test.js", "require('node:test')('good', () => {})\n");
+    put(sandbox, "bad/b.test.js", "require('node:test')('bad', () => { throw new Error('no') })\n");
+    CHECK_HAS(tests(sandbox, "good"), "0 ");
+    CHECK_HAS(tests(sandbox, "bad"), "1 ");
+    CHECK_HAS(tests(sandbox, "good/a.test.js"), "0 ");
+    CHECK_HAS(tests(sandbox, "bad/b.test.js"), "1 ");
+    const char *both = tests(sandbox, NULL);
+    CHECK_HAS(both, "# pass 1\n");
+    CHECK_HAS(both, "# fail 1\n");
+    hutch_sandbox_close(sandbox);
+}
+
+static void node_tests_of_a_project(void)
+{
+    need("npm");
+    struct hutch_sandbox *sandbox = open_in_memory("minimal");
+    put(sandbox, "package.json", "{\"scripts\": {\"test\": \"echo by script; exit 6\"}}");
+    CHECK_HAS(tests(sandbox, NULL), "by script");
+    CHECK_HAS(tests(sandbox, NULL), "6 ");
+    hutch_sandbox_close(sandbox);
+}
+
+static void project_that_is_something_else(void)
+{
+    need("node");
+    struct hutch_sandbox *sandbox = open_in_memory("minimal");
+    CHECK_TEXT("0 ", sh(sandbox, NULL, "mkfifo package.json"));
+    REFUSED(hutch_node_init(sandbox, NULL, NULL, &err), "invalid", "special file");
+    CHECK_TEXT("0 ", sh(sandbox, NULL, "rm package.json; ln -s /tmp/x package.json"));
+    REFUSED(hutch_node_init(sandbox, NULL, NULL, &err), "invalid", "symlink");
+    CHECK_TEXT("0 ", sh(sandbox, NULL, "ls -A /tmp"));
+    hutch_sandbox_close(sandbox);
+}
+
+int main(void)
+{
+    static const struct box_test all[] = {
+        {"python in every layout", python_in_every_layout},
+        {"python with pip", python_with_pip},
+        {"python code as it is", python_code_as_it_is},
+        {"python code that is long", python_code_that_is_long},
+        {"python that does not end", python_that_does_not_end},
+        {"python with a loop", python_with_a_loop},
+        {"workspaces never meet", workspaces_never_meet},
+        {"variables for plain commands", variables_for_plain_commands},
+        {"a .venv that is something else", venv_that_is_something_else},
+        {"a .venv whose python is none", venv_whose_python_is_none},
+        {"a workspace that stands in", workspace_that_stands_in},
+        {"failure leaves nothing", failure_leaves_nothing},
+        {"uv where there is one", uv_where_there_is_one},
+        {"python tests", python_tests},
+        {"python tests with pytest", python_tests_with_pytest},
+        {"python tests with the sandbox's pytest", python_tests_with_the_sandboxs_pytest},
+        {"tests next to the system", tests_next_to_the_system},
+        {"node in every layout", node_in_every_layout},
+        {"node tests", node_tests},
+        {"node tests of a project", node_tests_of_a_project},
+        {"a package.json that is something else", project_that_is_something_else},
+        {NULL, NULL},
+    };
+
+    setenv("PATH", USUAL_PATH, 1);
+    return box_main(all);
+}
