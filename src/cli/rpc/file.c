@@ -28,7 +28,7 @@ int method_file_stat(struct server *server, const struct call *call, struct hutc
     int r = server_find_sandbox(server, call->params, &sandbox, err);
     if (r == 0)
         r = hutch_file_stat(sandbox->sandbox, path, NULL, &entry, err);
-    if (r < 0)
+    if (r != 0)
         return r;
     answer_json(&server->outbox, call->id, entry_json(entry));
     hutch_file_free(entry);
@@ -44,7 +44,7 @@ int method_file_list(struct server *server, const struct call *call, struct hutc
     int r = server_find_sandbox(server, call->params, &sandbox, err);
     if (r == 0)
         r = hutch_file_list(sandbox->sandbox, path, NULL, &entries, err);
-    if (r < 0)
+    if (r != 0)
         return r;
 
     json_t *list = json_array();
@@ -92,7 +92,7 @@ int method_file_read(struct server *server, const struct call *call, struct hutc
     if (r == 0)
         r = hutch_file_read(sandbox->sandbox, params_string(call->params, "path"), &options,
                             &content, err);
-    if (r < 0)
+    if (r != 0)
         return r;
     answer_json(&server->outbox, call->id, content_json(content));
     hutch_file_free(content);
@@ -138,7 +138,7 @@ int method_file_write(struct server *server, const struct call *call, struct hut
         r = server_find_sandbox(server, call->params, &sandbox, err);
     if (r == 0)
         r = hutch_file_write(sandbox->sandbox, path, data, len, &options, &written, err);
-    if (r < 0)
+    if (r != 0)
         return r;
     answer_json(&server->outbox, call->id,
                 json_pack("{s:o, s:I, s:b}", "path", json_text_lossy(written->path), "size",
@@ -159,7 +159,7 @@ int method_file_edit(struct server *server, const struct call *call, struct hutc
         r = hutch_file_edit(sandbox->sandbox, params_string(call->params, "path"),
                             params_string(call->params, "old"), params_string(call->params, "new"),
                             &options, &edited, err);
-    if (r < 0)
+    if (r != 0)
         return r;
     answer_json(&server->outbox, call->id,
                 json_pack("{s:o, s:I}", "path", json_text_lossy(edited->path), "occurrences",

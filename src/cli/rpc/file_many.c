@@ -37,7 +37,7 @@ int method_file_glob(struct server *server, const struct call *call, struct hutc
     if (r == 0)
         r = hutch_file_glob(sandbox->sandbox, params_string(call->params, "path"),
                             params_string(call->params, "pattern"), &options, &entries, err);
-    if (r < 0)
+    if (r != 0)
         return r;
 
     json_t *list = json_array();
@@ -81,7 +81,7 @@ int method_file_grep(struct server *server, const struct call *call, struct hutc
     if (r == 0)
         r = hutch_file_grep(sandbox->sandbox, params_string(call->params, "path"),
                             params_string(call->params, "pattern"), &options, &matches, err);
-    if (r < 0)
+    if (r != 0)
         return r;
 
     json_t *list = json_array();
@@ -136,7 +136,7 @@ static int source_from_json(const json_t *file, struct hutch_file_source *ret,
     char *data;
 
     int r = params_check(file_params, file, err);
-    if (r < 0)
+    if (r != 0)
         return r;
     if (!json_base64_bytes(params_get(file, "content_base64"), &data, &ret->len)) {
         err_set(err, HUTCH_EINVALID, "/content_base64", "is not base64");
@@ -164,7 +164,7 @@ static int upload(struct server *server, const struct call *call, struct hutch_f
     int r = server_find_sandbox(server, call->params, &sandbox, err);
     if (r == 0)
         r = hutch_file_upload(sandbox->sandbox, sources, json_array_size(files), &transfers, err);
-    if (r < 0)
+    if (r != 0)
         return r;
     answer_json(&server->outbox, call->id, transfers_json(transfers, false));
     hutch_file_free(transfers);
@@ -199,7 +199,7 @@ int method_file_download(struct server *server, const struct call *call, struct 
     if (r == 0)
         r = hutch_file_download(sandbox->sandbox, (const char *const *)paths, count, &options,
                                 &transfers, err);
-    if (r < 0)
+    if (r != 0)
         return r;
     answer_json(&server->outbox, call->id, transfers_json(transfers, true));
     hutch_file_free(transfers);

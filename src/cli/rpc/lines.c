@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/rpc/lines.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,12 +38,14 @@ static void tidy(struct lines *lines)
     lines->start = 0;
 }
 
-/* Room for `len` more bytes. */
+/* Room for `len` more bytes, which is not 0. */
 static char *reserve(struct lines *lines, size_t len)
 {
     tidy(lines);
     if (lines->cap - lines->end < len) {
-        size_t cap = lines->cap * 2 > lines->end + len ? lines->cap * 2 : lines->end + len;
+        size_t need = lines->end + len;
+        assert(need > 0);
+        size_t cap = lines->cap * 2 > need ? lines->cap * 2 : need;
         char *data = realloc(lines->data, cap);
 
         if (!data)

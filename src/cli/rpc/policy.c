@@ -17,7 +17,7 @@ int policy_from_params(const json_t *params, struct hutch_policy **ret, struct h
     struct hutch_policy *policy;
 
     int r = options_new_policy(params_string(params, "profile"), NULL, &policy, err);
-    if (r < 0)
+    if (r != 0)
         return r;
     if (document) {
         str_auto char *text = json_dumps(document, JSON_REAL_PRECISION(15));
@@ -43,7 +43,7 @@ int method_policy_explain(struct server *server, const struct call *call, struct
     int r = command_from_params(call->params, &command, err);
     if (r == 0)
         r = policy_from_params(call->params, &policy, err);
-    if (r < 0)
+    if (r != 0)
         return r;
     r = hutch_explain(policy, &command.command, HUTCH_JSON, &text, err);
     hutch_policy_free(policy);

@@ -99,7 +99,7 @@ int method_sandbox_poll(struct server *server, const struct call *call, struct h
     };
 
     int r = server_find_run(server, call->params, &waiter.run, err);
-    if (r < 0)
+    if (r != 0)
         return r;
     waiter.sandbox = waiter.run->sandbox;
     if (waiter.run->exec)

@@ -28,7 +28,7 @@ int server_find_run(struct server *server, const json_t *params, struct server_r
     struct server_sandbox *sandbox;
 
     int r = server_find_sandbox(server, params, &sandbox, err);
-    if (r < 0)
+    if (r != 0)
         return r;
     for (struct server_run *run = sandbox->runs; run; run = run->next) {
         if (run->id == id) {
@@ -36,8 +36,9 @@ int server_find_run(struct server *server, const json_t *params, struct server_r
             return 0;
         }
     }
-    return err_set(err, HUTCH_ENOTFOUND, "/run", "no run %" PRIu64 " in sandbox '%s'", id,
-                   sandbox->info.id);
+    err_set(err, HUTCH_ENOTFOUND, "/run", "no run %" PRIu64 " in sandbox '%s'", id,
+            sandbox->info.id);
+    return HUTCH_ENOTFOUND;
 }
 
 static int find_going_on(struct server *server, const json_t *params, struct server_run **ret,
@@ -116,12 +117,13 @@ static int start(struct server *server, struct server_sandbox *sandbox, const js
     const char *input = params_string(params, "stdin");
     struct server_run **end = &sandbox->runs;
 
-    if (server->run_count >= RUNS_MAX)
-        return err_set(err, HUTCH_EBUSY, "",
-                       "%d runs are going on or have ended and were not polled to their end",
-                       RUNS_MAX);
+    if (server->run_count >= RUNS_MAX) {
+        err_set(err, HUTCH_EBUSY, "",
+                "%d runs are going on or have ended and were not polled to their end", RUNS_MAX);
+        return HUTCH_EBUSY;
+    }
     int r = command_from_params(params, &command, err);
-    if (r < 0)
+    if (r != 0)
         return r;
 
     struct server_run *run = calloc(1, sizeof *run);
@@ -197,7 +199,7 @@ int method_sandbox_write(struct server *server, const struct call *call, struct 
     struct server_run *run;
 
     int r = find_going_on(server, call->params, &run, err);
-    if (r < 0)
+    if (r != 0)
         return r;
     if (run->input_eof)
         return err_set(err, HUTCH_ESTATE, "/run", "run %" PRIu32 " gets no more input", run->id);

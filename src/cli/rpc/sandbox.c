@@ -21,12 +21,15 @@ int server_find_sandbox(struct server *server, const json_t *params, struct serv
     for (struct server_sandbox *row = server->sandboxes; row; row = row->next) {
         if (!str_eq(row->info.id, id))
             continue;
-        if (row->closing)
-            return err_set(err, HUTCH_ESTATE, "/sandbox", "sandbox '%s' is being closed", id);
+        if (row->closing) {
+            err_set(err, HUTCH_ESTATE, "/sandbox", "sandbox '%s' is being closed", id);
+            return HUTCH_ESTATE;
+        }
         *ret = row;
         return 0;
     }
-    return err_set(err, HUTCH_ENOTFOUND, "/sandbox", "no sandbox '%s'", id);
+    err_set(err, HUTCH_ENOTFOUND, "/sandbox", "no sandbox '%s'", id);
+    return HUTCH_ENOTFOUND;
 }
 
 bool sandbox_is_idle(const struct server_sandbox *sandbox)
@@ -61,7 +64,7 @@ static int open_sandbox(struct server_sandbox *sandbox, const json_t *params,
     struct hutch_policy *policy;
 
     int r = policy_from_params(params, &policy, err);
-    if (r < 0)
+    if (r != 0)
         return r;
     r = hutch_sandbox_open(policy, on_event, sandbox, &sandbox->sandbox, err);
     hutch_policy_free(policy);
@@ -146,7 +149,7 @@ int method_sandbox_close(struct server *server, const struct call *call, struct 
     int r = server_find_sandbox(server, call->params, &sandbox, err);
     if (r == 0)
         r = server_may_wait(server, err);
-    if (r < 0)
+    if (r != 0)
         return r;
     server_wait(server, call, &(struct server_waiter){.kind = WAIT_CLOSE, .sandbox = sandbox});
     sandbox->closing = true;
