@@ -39,8 +39,7 @@
     " [ -f \"$__hutch_n\" ] || command -p rm -rf \"$__hutch_n\" || command :; done;"               \
     "command : >|~/\"$__hutch_to\".ok ||"                                                          \
     " { command -p mkdir -p -m 700 ~ && command : >|~/\"$__hutch_to\".ok; } ||"                    \
-    " return \"$1\";"                                                                              \
-    "set +o >|~/\"$__hutch_to\".opts || return \"$1\";"
+    " return \"$1\";"
 
 /* The number of the command, when all that went before it is there. */
 #define SAVE_END "printf '%s\\n' # >|~/\"$__hutch_to\".ok;"
@@ -57,54 +56,55 @@
  * the command before had, and as it had them.
  */
 static const char bash_restore[] =
-    "{ " CHOOSE KEEP_CHOICE "if [ \"$1\" ]; then "
+    "{ " CHOOSE KEEP_CHOICE "__hutch_x=; __hutch_set=; if [ \"$1\" ]; then "
     " while IFS= read -r -d '' __hutch_n; do unset -v \"${__hutch_n%%=*}\"; done"
     "  </proc/$$/environ;"
+    " builtin set +o ${SHELLOPTS//:/ +o }; builtin shopt -u ${BASHOPTS//:/ };"
     " builtin source ~/\"$1\";"
-    " else __hutch_x=; shopt -s expand_aliases; fi;" TAKE_CHOICE
-    "unset BASH_EXECUTION_STRING __hutch_done; } 2>/dev/null;";
+    " else shopt -s expand_aliases; fi;" TAKE_CHOICE
+    "unset BASH_EXECUTION_STRING __hutch_done; } >/dev/null 2>&1;";
 
 static const char bash_save[] =
     "__hutch_save() {"
     " if [[ ${__hutch_done-} ]]; then return \"$1\"; fi; __hutch_done=1;"
     " builtin trap - DEBUG ERR RETURN;"
     " __hutch_x=${-//[!xv]/}; __hutch_x=${__hutch_x:+set -$__hutch_x; };"
-    " builtin set +txv;" SAVE_BEGIN " builtin set +eu +o posix;" SAVE_LIMIT_BASH
-    " builtin unset __hutch_c;"
-    " { builtin printf 'umask ' && builtin umask && builtin shopt -p &&"
+    " builtin set +txv;" SAVE_BEGIN " __hutch_set=${SHELLOPTS:+-o ${SHELLOPTS//:/ -o }};"
+    " builtin set +eu +o posix;" SAVE_LIMIT_BASH " builtin unset __hutch_c;"
+    " { builtin printf 'umask ' && builtin umask &&"
+    "  builtin printf '%s\\n' \"${BASHOPTS:+shopt -s ${BASHOPTS//:/ }}\" &&"
     /* Functions before aliases, which would be expanded in them once more. */
-    "  builtin declare -f && builtin declare -Fx && builtin declare -Fr &&"
-    "  builtin declare -p && builtin alias -p &&"
-    "  builtin printf 'builtin cd -- %q && OLDPWD=%q || builtin cd -P .\\n' "
-    "   \"$PWD\" \"${OLDPWD-}\"; } >|~/\"$__hutch_to\" &&"
+    "  builtin declare -f && builtin declare -Fx && builtin declare -Fr && builtin declare -p &&"
+    "  builtin printf 'builtin cd -- %q && OLDPWD=%q || builtin cd -P .\\n'"
+    "   \"$PWD\" \"${OLDPWD-}\" && builtin alias -p; } >|~/\"$__hutch_to\" &&"
     " builtin compgen -e >|~/\"$__hutch_to\".names &&"
-    " { builtin printf '#\\n%s\\0%s\\0' \"$$\" \"$PWD\" &&"
-    "   while IFS= builtin read -r __hutch_n; do"
-    "    builtin printf '%s=%s\\0' \"$__hutch_n\" \"${!__hutch_n-}\" || break; done; }"
-    "  <~/\"$__hutch_to\".names >|~/\"$__hutch_to\".env &&" SAVE_END
-    " ulimit -S -f hard; builtin return \"$1\"; };";
+    " builtin mapfile -t __hutch_n <~/\"$__hutch_to\".names &&"
+    " { for __hutch_i in \"${!__hutch_n[@]}\"; do __hutch_e=${__hutch_n[__hutch_i]};"
+    "   __hutch_n[__hutch_i]=$__hutch_e=${!__hutch_e-}; done;"
+    "  builtin printf '%s\\0' $'#\\n'\"$$\" \"$PWD\" \"${__hutch_n[@]}\"; }"
+    "  >|~/\"$__hutch_to\".env &&" SAVE_END " ulimit -S -f hard; builtin return \"$1\"; };";
 
-static const char bash_run[] =
-    "builtin trap '{ __hutch_save 0; } >/dev/null 2>&1' EXIT;"
-    "[ -z \"$__hutch_from\" ] || builtin source ~/\"$__hutch_from\".opts 2>/dev/null;"
-    "builtin eval \"$__hutch_x$__hutch_c\";"
-    "{ __hutch_save \"$?\"; } 2>/dev/null";
+static const char bash_run[] = "builtin trap '{ __hutch_save 0; } >/dev/null 2>&1' EXIT;"
+                               "builtin eval \"builtin set +o posix $__hutch_set\" 2>/dev/null;"
+                               "builtin eval \"$__hutch_x$__hutch_c\";"
+                               "{ __hutch_save \"$?\"; } 2>/dev/null";
 
 static const char sh_restore[] =
-    "{ " CHOOSE KEEP_CHOICE "if [ \"$1\" ]; then export -p >|~/\"$2\".names;"
+    "{ " CHOOSE KEEP_CHOICE "__hutch_x=; if [ \"$1\" ]; then export -p >|~/\"$2\".names;"
     " while read -r __hutch_o __hutch_n; do __hutch_n=${__hutch_n%%=*};"
     "  case $__hutch_o$__hutch_n in *[!A-Za-z0-9_]* | export);;"
     "  export*) unset \"$__hutch_n\";; esac; done <~/\"$2\".names;"
     " . ~/\"$1\"; __hutch_o=${OLDPWD-};"
     " if command cd -- \"${PWD:-/}\"; then OLDPWD=$__hutch_o; else PWD=$(command pwd -P); fi;"
-    " else __hutch_x=; fi;" TAKE_CHOICE "unset __hutch_done __hutch_o; } 2>/dev/null;";
+    " fi;" TAKE_CHOICE "unset __hutch_done __hutch_o; } >/dev/null 2>&1;";
 
 static const char sh_save[] =
     "__hutch_save() {"
     " if [ \"${__hutch_done-}\" ]; then return \"$1\"; fi; __hutch_done=1;"
     " case $- in *x*v* | *v*x*) __hutch_x='set -xv; ';; *x*) __hutch_x='set -x; ';;"
     "  *v*) __hutch_x='set -v; ';; *) __hutch_x=;; esac;"
-    " set +xv;" SAVE_BEGIN " set +eu;" SAVE_LIMIT_SH " unset __hutch_c;"
+    " set +xv;" SAVE_BEGIN
+    "set +o >|~/\"$__hutch_to\".opts || return \"$1\"; set +eu;" SAVE_LIMIT_SH " unset __hutch_c;"
     " alias >|~/\"$__hutch_to\".names;"
     " { printf 'umask ' && umask && set && export -p && readonly -p &&"
     "   while IFS= read -r __hutch_n; do case $__hutch_n in *=\\'*\\')"
@@ -113,10 +113,11 @@ static const char sh_save[] =
     " { printf '#\\n%s\\0%s\\0' \"$$\" \"$PWD\" && command -p cat /proc/self/environ; }"
     "  >|~/\"$__hutch_to\".env &&" SAVE_END " return \"$1\"; };";
 
-static const char sh_run[] = "trap '{ __hutch_save 0; } >/dev/null 2>&1' EXIT;"
-                             "[ -z \"$__hutch_from\" ] || . ~/\"$__hutch_from\".opts 2>/dev/null;"
-                             "eval \"$__hutch_x$__hutch_c\";"
-                             "{ __hutch_save \"$?\"; } 2>/dev/null";
+static const char sh_run[] =
+    "trap '{ __hutch_save 0; } >/dev/null 2>&1' EXIT;"
+    "[ -z \"$__hutch_from\" ] || . ~/\"$__hutch_from\".opts >/dev/null 2>&1;"
+    "eval \"$__hutch_x$__hutch_c\";"
+    "{ __hutch_save \"$?\"; } 2>/dev/null";
 
 /* Add a text with its '~' and '#' replaced. */
 static void add(struct buf *out, const char *text, const char *dir, uint64_t generation)

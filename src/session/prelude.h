@@ -9,7 +9,7 @@
  * and `b`:
  *
  *     a         shell code that restores variables, functions, aliases, umask, working directory
- *     a.opts    shell code that restores the options of `set`
+ *     a.opts    the same for the options of `set`, which must come last; bash has them in a variable
  *     a.env     for the engine: number, pid, working directory, environment (saved.h)
  *     a.ok      the number of the command that saved it; written last
  *
