@@ -110,6 +110,13 @@ static void remembers(bool bash)
     EXEC("f x; echo \"${a[1]}\" ${m[k]}; [[ aab == +(a)b ]] && echo glob", 0, "f x\n2 3 v\nglob\n");
     EXEC("export -f f; cd() { builtin cd \"$@\" && echo moved; }; cd /etc", 0, "moved\n");
     EXEC("bash -c 'f inner'; pwd; cd /usr", 0, "f inner\n/etc\nmoved\n");
+    EXEC("set -a; W=1", 0, "");
+    EXEC("U=2; set +a; sh -c 'echo $W$U'", 0, "12\n");
+    EXEC("shopt -s nullglob nocasematch; set +o braceexpand; echo {a,b}", 0, "{a,b}\n");
+    EXEC("shopt -q nullglob && echo {c,d} /none*; set -B; shopt -u nullglob nocasematch", 0,
+         "{c,d}\n");
+    EXEC("echo {e,f} /none*; declare -n ref=V; declare -i num=3; num+=4", 0, "e f /none*\n");
+    EXEC("V=named; echo $ref; num+=1; echo $num", 0, "named\n8\n");
     EXEC("export -n Y; set -o pipefail", 0, "");
     EXEC("env | grep -c ^Y=; echo ${#Y}; false | true", 1, "0\n3\n");
 }
@@ -160,6 +167,28 @@ static void tells(bool bash)
 static void state_is_told(void)
 {
     in_both(tells);
+}
+
+/* The state has its place in all of them. */
+static void every_layout_has_shells(void)
+{
+    static const char *const layouts[][4] = {
+        {"--layout", "minimal"},
+        {"--layout", "root"},
+        {"--layout", "minimal", "--workspace", "tmpfs"},
+        {"--layout", "host", "--workspace", "tmpfs"},
+    };
+
+    box_expect_any("work"); /* the layout `root` makes directories there */
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
+        const char *flags[] = {layouts[i][0], layouts[i][1], layouts[i][2], layouts[i][3], NULL};
+        open_sandbox(flags);
+        open_shell(NULL);
+        EXEC("cd /usr; V=1; f() { echo f; }", 0, "");
+        EXEC("pwd; echo $V; f", 0, "/usr\n1\nf\n");
+        CHECK(saved());
+        close_all();
+    }
 }
 
 /* ---- Ends of every kind ---- */
@@ -217,6 +246,22 @@ static void first_line_is_one(void)
     CHECK_HAS(result->stderr_data, "bash: line 3: other-none");
     hutch_result_free(result);
     close_all();
+}
+
+/* What a command leaves running neither holds it up nor saves in its place. */
+static void leaves_running(bool bash)
+{
+    (void)bash;
+    EXEC("V=1; cat /dev/zero >/dev/null & echo $! >/tmp/pid; V=2", 0, "");
+    EXEC("echo $V; kill $(cat /tmp/pid)", 0, "2\n");
+    EXEC("mkfifo /tmp/go; (read x </tmp/go; V=99; cd /; echo done >/tmp/end; exit 5) & V=3", 0, "");
+    EXEC("echo >/tmp/go; while ! [ -s /tmp/end ]; do :; done; echo $V", 0, "3\n");
+    EXEC("echo $V; pwd", 0, box_text("3\n%s\n", box.work));
+}
+
+static void background_is_just_that(void)
+{
+    in_both(leaves_running);
 }
 
 /* ---- Attacks on the state ---- */
@@ -304,24 +349,26 @@ static void timeouts_and_floods(void)
     close_all();
 }
 
+/* A text of so many letters. */
+static char *letters(size_t len)
+{
+    char *text = box_keep(malloc(len + 1));
+
+    memset(text, 'x', len);
+    text[len] = '\0';
+    return text;
+}
+
 static void long_commands(void)
 {
     enum { LEN = (1 << 20) - 64 };
-    char *command = box_keep(malloc(LEN + 128));
     struct hutch_result *result;
 
     open_sandbox(NULL);
     open_shell(NULL);
-    int at = sprintf(command, "V='");
-    memset(command + at, 'x', LEN);
-    sprintf(command + at + LEN, "'; echo ${#V}; V=1");
-    EXEC(command, 0, box_text("%d\n", LEN));
+    EXEC(box_text("V='%s'; echo ${#V}; V=1", letters(LEN)), 0, box_text("%d\n", LEN));
     EXEC("echo $V", 0, "1\n");
-
-    char *longer = box_keep(malloc((2 << 20) + 1));
-    memset(longer, 'x', 2 << 20);
-    longer[2 << 20] = '\0';
-    CHECK_INT(HUTCH_EINVALID, hutch_shell_exec(shell, longer, 0, &result, &err));
+    CHECK_INT(HUTCH_EINVALID, hutch_shell_exec(shell, letters(2 << 20), 0, &result, &err));
     EXEC("echo $V", 0, "1\n");
     close_all();
 }
@@ -566,6 +613,8 @@ int main(void)
     static const struct box_test tests[] = {
         {"state is carried", state_is_carried},
         {"state is told", state_is_told},
+        {"every layout has shells", every_layout_has_shells},
+        {"background is just that", background_is_just_that},
         {"every end is a result", every_end_is_a_result},
         {"first line is one", first_line_is_one},
         {"state cannot be turned on us", state_cannot_be_turned_on_us},
