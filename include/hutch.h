@@ -1038,7 +1038,7 @@ struct hutch_code_options {
 
 /*
  * Run `len` bytes of Python and wait: with the workspace's .venv, or the sandbox's python3 where the
- * workspace has none. The program finds no input: its code is what comes by standard input. Modules are
+ * workspace has none that works. The program finds no input: its code is what comes by standard input. Modules are
  * looked for in the working directory too. An exception is a result with exit status 1.
  * On success the caller owns *ret; free it with hutch_result_free().
  */

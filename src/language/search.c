@@ -54,7 +54,7 @@ static int search_root(struct place *place, const char *pattern, struct search *
 
     if (r == 0)
         r = hutch_file_list(place->sandbox, "/", NULL, &entries, err);
-    for (size_t i = 0; r == 0 && i < entries->count; i++) {
+    for (size_t i = 0; r == 0 && !found->more && i < entries->count; i++) {
         const struct hutch_file_entry *entry = &entries->items[i];
 
         if (entry->type == HUTCH_FILE_DIRECTORY && entry->name[0] != '.' &&
