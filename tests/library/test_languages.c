@@ -1,142 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Python and Node in the workspaces of sandboxes: made, used, kept apart, and hostile. */
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <hutch.h>
-
-#include "../box/drive.h"
-
-/* Where distributions put their programs: all layouts show them. */
-#define USUAL_PATH "/usr/local/bin:/usr/bin:/bin"
-#define PASSING "import unittest\nclass T(unittest.TestCase):\n    def test(self): pass\n"
-#define FAILING                                                                                    \
-    "import unittest\nclass T(unittest.TestCase):\n    def test(self): self.fail('no')\n"
-
-static const char *const layouts[] = {"host", "minimal", "root"};
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
-
-static struct hutch_error err;
-
-/* A call that must work. */
-#define OK(call)                                                                                   \
-    do {                                                                                           \
-        if ((call) < 0)                                                                            \
-            box_fatal(__FILE__, __LINE__, "%s: %s (errno %d, at %s)", #call, err.msg,              \
-                      err.sys_errno, err.where);                                                   \
-    } while (0)
-
-/* One that must not: its word, and something that its message says. */
-#define REFUSED(call, word, part)                                                                  \
-    do {                                                                                           \
-        CHECK((call) < 0);                                                                         \
-        CHECK_TEXT((word), hutch_error_word(&err));                                                \
-        CHECK_HAS(err.msg, (part));                                                                \
-    } while (0)
-
-static struct hutch_sandbox *open_box(const char *const *flags)
-{
-    struct hutch_policy *policy = drive_policy(flags);
-    struct hutch_sandbox *sandbox = NULL;
-
-    OK(hutch_sandbox_open(policy, NULL, NULL, &sandbox, &err));
-    hutch_policy_free(policy);
-    return sandbox;
-}
-
-static struct hutch_sandbox *open_in_memory(const char *layout)
-{
-    return open_box(LIST("--layout", layout, "-w", "tmpfs"));
-}
-
-static bool has_program(const char *name)
-{
-    return drive_shell(box_text("command -v %s >/dev/null", name)) == 0;
-}
-
-static void need(const char *name)
-{
-    if (!has_program(name))
-        box_skip("%s is not in %s", name, USUAL_PATH);
-}
-
-/* Status and output of a result, which is freed: "0 text". */
-static const char *told(struct hutch_result *result)
-{
-    const char *text = box_text("%d %s%s", result->status, result->stdout_data,
-                                result->stderr_data);
-
-    hutch_result_free(result);
-    return text;
-}
-
-static const char *python(struct hutch_sandbox *sandbox, const char *code)
-{
-    struct hutch_result *result = NULL;
-
-    OK(hutch_python_exec(sandbox, code, strlen(code), NULL, &result, &err));
-    return told(result);
-}
-
-static const char *node(struct hutch_sandbox *sandbox, const char *code)
-{
-    struct hutch_result *result = NULL;
-
-    OK(hutch_node_exec(sandbox, code, strlen(code), NULL, &result, &err));
-    return told(result);
-}
-
-static const char *tests(struct hutch_sandbox *sandbox, const char *path)
-{
-    struct hutch_result *result = NULL;
-
-    OK(hutch_run_tests(sandbox, path, NULL, &result, &err));
-    return told(result);
-}
-
-/* A line in the shell of the sandbox, with the variables `env` (NULL: none). */
-static const char *sh(struct hutch_sandbox *sandbox, const char *const *env, const char *line)
-{
-    struct hutch_command command = HUTCH_COMMAND_INIT;
-    struct hutch_result *result = NULL;
-
-    command.argv = LIST("sh", "-c", line);
-    command.env = env;
-    OK(hutch_sandbox_exec(sandbox, &command, &result, &err));
-    return told(result);
-}
-
-static void put(struct hutch_sandbox *sandbox, const char *path, const char *text)
-{
-    OK(hutch_file_write(sandbox, path, text, strlen(text), NULL, NULL, &err));
-}
-
-/* An environment without pip, which would take most of the time. Whether it was made now. */
-static bool init_python(struct hutch_sandbox *sandbox)
-{
-    struct hutch_python_options options = HUTCH_PYTHON_INIT;
-    struct hutch_language *language = NULL;
-
-    options.without_pip = true;
-    OK(hutch_python_init(sandbox, &options, &language, &err));
-    bool created = language->created;
-    free(language);
-    return created;
-}
-
-/* The path inside of something in the workspace. */
-static const char *inside(struct hutch_sandbox *sandbox, const char *name)
-{
-    struct hutch_sandbox_info info = {.size = sizeof info};
-
-    OK(hutch_sandbox_info(sandbox, &info, &err));
-    return box_text("%s/%s", info.cwd[1] ? info.cwd : "", name);
-}
+#include "language.h"
 
 /* ---- Python ---- */
 
@@ -485,92 +353,6 @@ static void uv_where_there_is_one(void)
     }
 }
 
-/* ---- Tests ---- */
-
-static void python_tests(void)
-{
-    struct hutch_result *result = NULL;
-
-    need("python3");
-    for (size_t i = 0; i < COUNT(layouts); i++) {
-        struct hutch_sandbox *sandbox = open_in_memory(layouts[i]);
-
-        if (i > 0)
-            CHECK(init_python(sandbox));
-        REFUSED(hutch_run_tests(sandbox, NULL, NULL, &result, &err), "not_found", "no tests in");
-        REFUSED(hutch_run_tests(sandbox, "gone", NULL, &result, &err), "not_found", "'gone'");
-        put(sandbox, "good/test_good.py", "import app\n" PASSING);
-        put(sandbox, "app.py", "");
-        put(sandbox, "bad/test_bad.py", FAILING);
-        const char *good = tests(sandbox, "good");
-        box_check(good[0] == '0', __FILE__, __LINE__, "%s", good);
-        const char *bad = tests(sandbox, "bad");
-        box_check(bad[0] == '1', __FILE__, __LINE__, "%s", bad);
-        CHECK_HAS(bad, "test_bad.py");
-        CHECK_HAS(tests(sandbox, "good/test_good.py"), "0 ");
-        CHECK_HAS(tests(sandbox, inside(sandbox, "bad/test_bad.py")), "1 ");
-        put(sandbox, "none/test_none.py", "x = 1\n");
-        CHECK_HAS(tests(sandbox, "none"), "5 ");
-        hutch_sandbox_close(sandbox);
-    }
-}
-
-/* pytest of the environment comes before the sandbox's. */
-static void python_tests_with_pytest(void)
-{
-    need("python3");
-    struct hutch_sandbox *sandbox = open_in_memory("minimal");
-    CHECK(init_python(sandbox));
-    CHECK_TEXT("0 ",
-               python(sandbox,
-                      "import sysconfig\n"
-                      "with open(sysconfig.get_path('purelib') + '/pytest.py', 'w') as file:\n"
-                      "    file.write('import sys; print(sys.argv[1:]); sys.exit(4)')\n"));
-    CHECK_TEXT("0 ", sh(sandbox, NULL, "cp /bin/true .venv/bin/pytest"));
-    put(sandbox, "test_it.py", PASSING);
-    CHECK_TEXT("4 []\n", tests(sandbox, NULL));
-    CHECK_TEXT("4 ['/workspace']\n", tests(sandbox, "."));
-    CHECK_TEXT("4 ['/workspace/test_it.py']\n", tests(sandbox, "test_it.py"));
-    hutch_sandbox_close(sandbox);
-}
-
-/* Where the workspace is the root, what the system brings is not tested. */
-static void tests_next_to_the_system(void)
-{
-    need("python3");
-    struct hutch_sandbox *sandbox = open_box(
-        LIST("--layout", "root", "-w", "tmpfs", "--env", "PATH=/tools:" USUAL_PATH));
-    put(sandbox, "tools/pytest", "#!/bin/sh\necho \"$@\"\n");
-    CHECK_TEXT("0 ", sh(sandbox, NULL, "chmod +x tools/pytest"));
-    put(sandbox, "test_b.py", PASSING);
-    put(sandbox, "sub/a_test.py", PASSING);
-    put(sandbox, "node_modules/gyp/test_gyp.py", PASSING);
-    put(sandbox, ".hidden/test_hidden.py", PASSING);
-    CHECK_TEXT("0 /test_b.py /sub/a_test.py\n", tests(sandbox, NULL));
-    CHECK_TEXT("0 /sub\n", tests(sandbox, "sub"));
-    hutch_sandbox_close(sandbox);
-}
-
-/* The sandbox's pytest, next to an environment without: it sees what the environment has. */
-static void python_tests_with_the_sandboxs_pytest(void)
-{
-    need("python3");
-    box_dir("out/bin");
-    box_file("out/bin/pytest", "#!/usr/bin/env python3\nimport sys\nimport app, thing\n"
-                               "print('pytest', sys.argv[1:])\n");
-    REQUIRE(chmod(box_text("%s/bin/pytest", box.out), 0755) == 0);
-    struct hutch_sandbox *sandbox = open_box(
-        LIST("-w", "tmpfs", "--env", box_text("PATH=%s/bin:" USUAL_PATH, box.out)));
-    CHECK(init_python(sandbox));
-    CHECK_TEXT("0 ",
-               python(sandbox, "import sysconfig\n"
-                               "open(sysconfig.get_path('purelib') + '/thing.py', 'w').close()"));
-    put(sandbox, "app.py", "");
-    put(sandbox, "tests/test_it.py", PASSING);
-    CHECK_TEXT(box_text("0 pytest ['%s']\n", inside(sandbox, "tests")), tests(sandbox, "tests"));
-    hutch_sandbox_close(sandbox);
-}
-
 /* ---- Node ---- */
 
 static void node_in_every_layout(void)
@@ -597,32 +379,6 @@ static void node_in_every_layout(void)
         CHECK_TEXT("3 ", node(sandbox, "process.exit(3)"));
         hutch_sandbox_close(sandbox);
     }
-}
-
-static void node_tests(void)
-{
-    need("node");
-    struct hutch_sandbox *sandbox = open_in_memory("root");
-    put(sandbox, "good/a.test.js", "require('node:test')('good', () => {})\n");
-    put(sandbox, "bad/b.test.js", "require('node:test')('bad', () => { throw new Error('no') })\n");
-    CHECK_HAS(tests(sandbox, "good"), "0 ");
-    CHECK_HAS(tests(sandbox, "bad"), "1 ");
-    CHECK_HAS(tests(sandbox, "good/a.test.js"), "0 ");
-    CHECK_HAS(tests(sandbox, "bad/b.test.js"), "1 ");
-    const char *both = tests(sandbox, NULL);
-    CHECK_HAS(both, " pass 1\n");
-    CHECK_HAS(both, " fail 1\n");
-    hutch_sandbox_close(sandbox);
-}
-
-static void node_tests_of_a_project(void)
-{
-    need("npm");
-    struct hutch_sandbox *sandbox = open_in_memory("minimal");
-    put(sandbox, "package.json", "{\"scripts\": {\"test\": \"echo by script; exit 6\"}}");
-    CHECK_HAS(tests(sandbox, NULL), "by script");
-    CHECK_HAS(tests(sandbox, NULL), "6 ");
-    hutch_sandbox_close(sandbox);
 }
 
 static void project_that_is_something_else(void)
@@ -654,13 +410,7 @@ int main(void)
         {"python without ensurepip", python_without_ensurepip},
         {"failure leaves nothing", failure_leaves_nothing},
         {"uv where there is one", uv_where_there_is_one},
-        {"python tests", python_tests},
-        {"python tests with pytest", python_tests_with_pytest},
-        {"python tests with the sandbox's pytest", python_tests_with_the_sandboxs_pytest},
-        {"tests next to the system", tests_next_to_the_system},
         {"node in every layout", node_in_every_layout},
-        {"node tests", node_tests},
-        {"node tests of a project", node_tests_of_a_project},
         {"a package.json that is something else", project_that_is_something_else},
         {NULL, NULL},
     };
