@@ -100,7 +100,7 @@ static void on_output(void *seen, const struct hutch_event *event)
 /* What it has printed by now is not in a buffer. */
 static void python_that_does_not_end(void)
 {
-    static const char code[] = "print('begun')\nwhile True: pass";
+    static const char code[] = "print('begun\\n', end='')\nwhile True: pass";
     struct hutch_result *result = NULL;
     struct hutch_run *run = NULL;
     bool seen = false;
