@@ -63,7 +63,8 @@ struct init_spawn {
 
     /* Of a spare: a child that has put everything on and waits for its command. */
     int go;
-    pid_t tid; /* 0 when it has left our memory */
+    pid_t tid;      /* 0 when it has left our memory */
+    bool executing; /* it has come as far as exec */
 };
 
 /* Returns the pid, or -1 with `error` and `step` set. */

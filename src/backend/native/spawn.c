@@ -248,6 +248,7 @@ static _Noreturn void become_command(struct init_spawn *spawn)
 
     if (r < 0)
         fail(spawn, EXEC_STEP_LOCKS, r);
+    spawn->executing = true;
     fail(spawn, EXEC_STEP_EXEC, exec_in_path(spawn));
 }
 
@@ -299,6 +300,7 @@ int init_spawn_prepare(struct init_spawn *spawn)
     spawn->error = 0;
     spawn->listener = -1;
     spawn->go = 0;
+    spawn->executing = false;
     return sys_share_start(spare_main, spawn, spawn->stack, spawn->stack_size, &spawn->tid);
 }
 
@@ -308,6 +310,8 @@ bool init_spawn_spare(struct init_spawn *spawn)
         return false;
     sys_word_set(&spawn->go);
     sys_share_wait(&spawn->tid);
+    if (!spawn->error && !spawn->executing)
+        return false; /* a command of before had killed it, which it did not know yet */
     if (spawn->error)
         fd_close(&spawn->listener);
     return true;
