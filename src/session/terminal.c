@@ -89,10 +89,10 @@ int hutch_shell_wait(struct hutch_shell *shell, uint32_t quiet_ms, uint32_t time
         uint64_t until = quiet_at < deadline ? quiet_at : deadline;
         uint64_t left = until > now ? until - now : 0;
         r = hutch_run_step(shell->run, left < INT_MAX ? (int)left : INT_MAX, err);
-        if (r != 0)
-            shell->run_over = true; /* a failure is said once, then it is the end */
-        if (r < 0)
-            return r;
+        if (r != 0) {
+            shell->run_over = true;
+            return r < 0 ? r : 2; /* a failure is said once, then it is the end */
+        }
         now = now_ms();
         if (seen != shell->output.end) {
             seen = shell->output.end;
@@ -101,6 +101,6 @@ int hutch_shell_wait(struct hutch_shell *shell, uint32_t quiet_ms, uint32_t time
             return 1;
         }
         if (now >= deadline)
-            return shell->run_over ? 2 : 0;
+            return 0;
     }
 }
