@@ -805,7 +805,9 @@ HUTCH_API int hutch_file_download(struct hutch_sandbox *sandbox, const char *con
  * State is saved when the shell ends in order (also by `exit`, a failed command under `set -e`, a syntax
  * error). A command that keeps its shell from that (`exec`, SIGKILL, a time-out, `exit` with an EXIT trap
  * of its own, a full disk, more than 8 MiB of state) saves nothing: the next one begins with the last
- * state that was saved, and hutch_shell_state() says so. Traps, jobs, limits set by `ulimit` and
+ * state that was saved, and hutch_shell_state() says so. A state that a shell cannot take back (variables
+ * it needs itself were made read-only) costs the next command, which then ends with status 1 or 2 without
+ * having run; that state is dropped. Traps, jobs, limits set by `ulimit` and
  * positional parameters are not carried over; where the shell is not bash, functions neither. The state
  * is kept in the sandbox's own /tmp: code that runs there can change it, as it can change every file
  * there, and it never has a meaning outside.

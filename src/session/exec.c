@@ -99,6 +99,8 @@ static int take_result(struct hutch_shell *shell, struct hutch_result **ret,
     hutch_run_free(shell->run);
     shell->run = NULL;
     shell->ended = shell->generation;
+    if (shell->mode == HUTCH_SHELL_EXEC && (*ret)->reason == HUTCH_EXITED)
+        shell_drop_unfit(shell, shell->ended);
     return 0;
 }
 

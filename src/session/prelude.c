@@ -45,6 +45,12 @@
 #define SAVE_END "printf '%s\\n' # >|~/\"$__hutch_to\".ok;"
 
 /*
+ * Say that the state came back and the command begins. In place and of one width: where there was room
+ * for the first, there is for all, and a full disk is not taken for a state that cannot be restored.
+ */
+#define BEGIN "{ printf '%s\\n' # 1<>~/began; } 2>/dev/null;"
+
+/*
  * A state of more than 8 MiB is not saved: every later command would have to read it. Beyond the
  * limit the kernel refuses to write, instead of sending SIGXFSZ. Afterwards the limit is what it may be.
  */
@@ -75,7 +81,7 @@ static const char bash_save[] =
     "  builtin printf '%s\\n' \"${BASHOPTS:+shopt -s ${BASHOPTS//:/ }}\" &&"
     /* Functions before aliases, which would be expanded in them once more. */
     "  builtin declare -f && builtin declare -Fx && builtin declare -Fr && builtin declare -p &&"
-    "  builtin printf 'builtin cd -- %q && OLDPWD=%q || builtin cd -P .\\n'"
+    "  builtin printf 'builtin cd -- %q && declare OLDPWD=%q || builtin cd -P .\\n'"
     "   \"$PWD\" \"${OLDPWD-}\" && builtin alias -p; } >|~/\"$__hutch_to\" &&"
     " builtin compgen -e >|~/\"$__hutch_to\".names &&"
     " builtin mapfile -t __hutch_n <~/\"$__hutch_to\".names &&"
@@ -84,7 +90,7 @@ static const char bash_save[] =
     "  builtin printf '%s\\0' $'#\\n'\"$$\" \"$PWD\" \"${__hutch_n[@]}\"; }"
     "  >|~/\"$__hutch_to\".env &&" SAVE_END " ulimit -S -f hard; builtin return \"$1\"; };";
 
-static const char bash_run[] = "builtin trap '{ __hutch_save 0; } >/dev/null 2>&1' EXIT;"
+static const char bash_run[] = "builtin trap '{ __hutch_save 0; } >/dev/null 2>&1' EXIT;" BEGIN
                                "builtin eval \"builtin set +o posix $__hutch_set\" 2>/dev/null;"
                                "builtin eval \"$__hutch_x$__hutch_c\";"
                                "{ __hutch_save \"$?\"; } 2>/dev/null";
@@ -114,8 +120,8 @@ static const char sh_save[] =
     "  >|~/\"$__hutch_to\".env &&" SAVE_END " return \"$1\"; };";
 
 static const char sh_run[] =
-    "trap '{ __hutch_save 0; } >/dev/null 2>&1' EXIT;"
-    "[ -z \"$__hutch_from\" ] || . ~/\"$__hutch_from\".opts >/dev/null 2>&1;"
+    "trap '{ __hutch_save 0; } >/dev/null 2>&1' EXIT;" BEGIN
+    "[ ! -f ~/\"$__hutch_from\".opts ] || . ~/\"$__hutch_from\".opts >/dev/null 2>&1;"
     "eval \"$__hutch_x$__hutch_c\";"
     "{ __hutch_save \"$?\"; } 2>/dev/null";
 
@@ -130,14 +136,16 @@ static void add(struct buf *out, const char *text, const char *dir, uint64_t gen
         if (*text == '~')
             buf_puts(out, dir);
         else if (*text == '#')
-            buf_printf(out, "%" PRIu64, generation);
+            buf_printf(out, "%020" PRIu64, generation);
         text += *text != '\0';
     }
 }
 
 void prelude_probe(struct buf *out, const char *dir)
 {
-    add(out, "command -p mkdir -m 700 ~ && printf '%s' \"${BASH_VERSION:+bash}\"", dir, 0);
+    add(out,
+        "command -p mkdir -m 700 ~ && printf '%s\\n' # >|~/began && printf '%s' \"${BASH_VERSION:+bash}\"",
+        dir, 0);
 }
 
 void prelude_command(struct buf *out, enum prelude_dialect dialect, const char *dir,

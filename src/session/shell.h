@@ -47,6 +47,9 @@ int shell_exec(struct hutch_shell *shell, const char *command, uint64_t timeout_
                struct hutch_result **ret, struct hutch_error *err);
 int shell_cd(struct hutch_shell *shell, const char *dir, struct hutch_error *err);
 
+/* The command `number` has ended by itself: drop the state that it began with, if that kept it from it. */
+void shell_drop_unfit(struct hutch_shell *shell, uint64_t number);
+
 /* Start the interactive shell. */
 int shell_start_terminal(struct hutch_shell *shell, const struct hutch_shell_options *options,
                          struct hutch_error *err);

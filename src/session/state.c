@@ -16,21 +16,48 @@ struct state {
 static const char *const no_strings[] = {NULL};
 
 /* The files of the state that the engine reads. */
-enum { A_OK, A_ENV, B_OK, B_ENV, PID, FILE_COUNT };
+enum { A_OK, B_OK, BEGAN, A_ENV, B_ENV, PID, FILE_COUNT };
 
-static int read_files(struct hutch_shell *shell, struct arena *arena,
+/* Read the first `count` of them. */
+static int read_files(struct hutch_shell *shell, struct arena *arena, size_t count,
                       struct hutch_file_transfers **ret, struct hutch_error *err)
 {
-    static const char *const names[FILE_COUNT] = {"a.ok", "a.env", "b.ok", "b.env", "pid"};
+    static const char *const names[FILE_COUNT] = {"a.ok", "b.ok", "began", "a.env", "b.env", "pid"};
     struct hutch_file_download_options options = HUTCH_FILE_DOWNLOAD_INIT;
     const char *paths[FILE_COUNT];
 
     options.max_bytes = SAVED_BYTES_MAX;
-    for (size_t i = 0; i < FILE_COUNT; i++)
+    for (size_t i = 0; i < count; i++)
         paths[i] = arena_printf(arena, "%s/%s", shell->dir, names[i]);
     if (arena_failed(arena))
         return err_oom(err);
-    return hutch_file_download(shell->sandbox, paths, FILE_COUNT, &options, ret, err);
+    return hutch_file_download(shell->sandbox, paths, count, &options, ret, err);
+}
+
+/* The number in a file; 0 when there is none. */
+static uint64_t number_of(const struct hutch_file_transfer *file)
+{
+    uint64_t number;
+
+    if (file->error.code || !saved_parse_number(file->data, file->len, UINT64_MAX, &number))
+        return 0;
+    return number;
+}
+
+void shell_drop_unfit(struct hutch_shell *shell, uint64_t number)
+{
+    struct hutch_file_transfers *files;
+    struct arena arena;
+
+    arena_init(&arena);
+    if (read_files(shell, &arena, A_ENV, &files, NULL) == 0) {
+        uint64_t a = number_of(&files->items[A_OK]);
+        uint64_t b = number_of(&files->items[B_OK]);
+        if (a != number && b != number && number_of(&files->items[BEGAN]) != number && a != b)
+            hutch_file_delete(shell->sandbox, files->items[a > b ? A_OK : B_OK].path, NULL, NULL);
+        hutch_file_free(files);
+    }
+    arena_clear(&arena);
 }
 
 /* Take a slot when it is whole and newer than what there is. */
@@ -38,12 +65,9 @@ static void take_slot(struct arena *arena, const struct hutch_file_transfer *ok,
                       const struct hutch_file_transfer *env, struct saved *saved)
 {
     struct saved found;
-    uint64_t number;
 
-    if (ok->error.code == 0 && env->error.code == 0 &&
-        saved_parse_number(ok->data, ok->len, UINT64_MAX, &number) &&
-        saved_parse(arena, env->data, env->len, &found) && found.generation == number &&
-        number > saved->generation)
+    if (env->error.code == 0 && saved_parse(arena, env->data, env->len, &found) &&
+        found.generation == number_of(ok) && found.generation > saved->generation)
         *saved = found;
 }
 
@@ -53,7 +77,7 @@ static int look_inside(struct hutch_shell *shell, struct arena *arena, struct sa
     struct hutch_file_transfers *files;
     uint64_t pid;
 
-    int r = read_files(shell, arena, &files, err);
+    int r = read_files(shell, arena, FILE_COUNT, &files, err);
     if (r < 0)
         return r;
     take_slot(arena, &files->items[A_OK], &files->items[A_ENV], saved);

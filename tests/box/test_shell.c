@@ -299,6 +299,18 @@ static void attacks(bool bash)
     CHECK(!saved());
     EXEC("echo $V; V=9", 0, "8\n");
 
+    /* States that cannot be restored cost a command each, and not the shell. */
+    EXEC("cd /tmp/.hutch-shell-*; for f in a b; do echo 'exit 6' >$f; done; exec true", 0, "");
+    EXEC("echo not run", 6, "");
+    EXEC("echo not run", 6, "");
+    EXEC("echo ${V-none}; V=9", 0, "none\n");
+    EXEC("readonly PWD OLDPWD __hutch_to __hutch_from", 0, "");
+    struct hutch_result *result = exec_for("cd /; V=9", 0);
+    hutch_result_free(result);
+    result = exec_for("V=9", 0);
+    hutch_result_free(result);
+    EXEC("echo $V", 0, "9\n");
+
     /* Too much to save, and a disk that is full. */
     EXEC("BIG=$(head -c 9000000 /dev/zero | tr '\\0' x)", 0, "");
     CHECK(!saved());

@@ -48,7 +48,7 @@ static void commands_name_their_number_and_parts(void **state)
 
         buf_init(&script, 1 << 16);
         prelude_command(&script, dialects[i], DIR, UINT64_MAX, 11);
-        assert_non_null(strstr(script.data, " 18446744073709551615 "));
+        assert_non_null(strstr(script.data, "18446744073709551615 "));
         assert_non_null(strstr(script.data, "${1}${2}"));
         assert_non_null(strstr(script.data, "${10}${11}; set --;"));
         check_text(&script);
