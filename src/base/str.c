@@ -104,3 +104,16 @@ const char *str_printable(const char *text, char *out, size_t size)
         out[used] = '\0';
     return out;
 }
+
+size_t str_utf8_begun(const char *data, size_t len)
+{
+    for (size_t n = 1; n <= 3 && n <= len; n++) {
+        unsigned char c = (unsigned char)data[len - n];
+        size_t whole = c > 0xf4 || c < 0xc2 ? 1 : c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
+
+        if (c >= 0x80 && c < 0xc0)
+            continue; /* its middle; look further back for the beginning */
+        return whole > n ? n : 0;
+    }
+    return 0;
+}

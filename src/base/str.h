@@ -39,3 +39,6 @@ size_t str_utf8_len(const char *data, size_t len);
 
 /* Whether `data` is valid UTF-8 (RFC 3629: no surrogates, nothing above U+10FFFF, no overlong). */
 bool str_is_utf8(const char *data, size_t len);
+
+/* How many of the last bytes are the beginning of a character whose end is missing. */
+size_t str_utf8_begun(const char *data, size_t len);

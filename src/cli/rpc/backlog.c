@@ -73,20 +73,6 @@ static struct backlog_chunk *room_for(struct backlog *backlog, int stream, size_
     return chunk;
 }
 
-/* How many of the last bytes are the beginning of a character. */
-static size_t begun(const char *data, size_t len)
-{
-    for (size_t n = 1; n <= 3 && n <= len; n++) {
-        unsigned char c = (unsigned char)data[len - n];
-        size_t whole = c > 0xf4 || c < 0xc2 ? 1 : c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
-
-        if (c >= 0x80 && c < 0xc0)
-            continue; /* its middle; look further back for the beginning */
-        return whole > n ? n : 0;
-    }
-    return 0;
-}
-
 static void append(struct backlog *backlog, int stream, const char *data, size_t len)
 {
     while (len > 0) {
@@ -94,7 +80,7 @@ static void append(struct backlog *backlog, int stream, const char *data, size_t
         size_t n = chunk->cap - chunk->len < len ? chunk->cap - chunk->len : len;
 
         if (n < len)
-            n -= begun(data, n); /* no character lies in two chunks */
+            n -= str_utf8_begun(data, n); /* no character lies in two chunks */
         memcpy(chunk->data + chunk->len, data, n);
         chunk->len += n;
         backlog->end += n;
@@ -113,14 +99,14 @@ void backlog_add(struct backlog *backlog, int stream, const char *data, size_t l
     while (held->len > 0 && len > 0) {
         held->data[held->len++] = *data++;
         len--;
-        if (begun(held->data, held->len) == held->len)
+        if (str_utf8_begun(held->data, held->len) == held->len)
             continue;
         append(backlog, stream, held->data, held->len);
         held->len = 0;
     }
     if (len == 0)
         return;
-    held->len = begun(data, len);
+    held->len = str_utf8_begun(data, len);
     memcpy(held->data, data + len - held->len, held->len);
     append(backlog, stream, data, len - held->len);
 }
@@ -159,7 +145,7 @@ json_t *backlog_from(const struct backlog *backlog, uint64_t cursor, size_t max,
 
         if (len > max) {
             len = max;
-            len -= begun(chunk->data + skip, len);
+            len -= str_utf8_begun(chunk->data + skip, len);
             max = len; /* not a byte of the next one, even if a character did not fit */
         }
         if (len > 0)

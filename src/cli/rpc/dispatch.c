@@ -73,8 +73,8 @@ int method_cancel(struct server *server, const struct call *call, struct hutch_e
 
     if (!waiter)
         return err_set(err, HUTCH_ENOTFOUND, "/id", "no request with this id waits for an answer");
-    if (waiter->kind == WAIT_CLOSE)
-        return err_set(err, HUTCH_ESTATE, "/id", "closing a sandbox cannot be cancelled");
+    if (waiter->kind == WAIT_CLOSE || waiter->kind == WAIT_SHELL_CLOSE)
+        return err_set(err, HUTCH_ESTATE, "/id", "closing cannot be cancelled");
     waiter->deadline_ms = 0;
     if (waiter->kind == WAIT_EXEC && !waiter->run->over) {
         int r = hutch_run_cancel(waiter->run->run, err);

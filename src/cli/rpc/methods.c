@@ -151,6 +151,44 @@ static const struct param upload_params[] = {
 static const struct param download_params[] = {
     SANDBOX, {"paths", PARAM_STRINGS, "files to read, of 64 MiB in all", .required = true}, END};
 
+#define SHELL                                                                                      \
+    {                                                                                              \
+        "shell", PARAM_STRING, "its id, from `shell.open`", .required = true                       \
+    }
+
+static const struct param shell_params[] = {SHELL, END};
+static const struct param shell_open_params[] = {
+    SANDBOX,
+    {"mode", PARAM_WORD, "`exec`, the default, or `pty`", .values = "exec|pty"},
+    {"cwd", PARAM_STRING, "where it starts, inside; else the workspace"},
+    {"env", PARAM_MAP, "variables, over those of the policy"},
+    {"cols", PARAM_COUNT, "of `pty`: size of the terminal, else 80", .min = 1, .max = UINT16_MAX},
+    {"rows", PARAM_COUNT, "of `pty`: size of the terminal, else 24", .min = 1, .max = UINT16_MAX},
+    END,
+};
+static const struct param shell_exec_params[] = {
+    SHELL,
+    {"command", PARAM_STRING, "text in the language of the shell", .required = true},
+    {"timeout", PARAM_DURATION, "in place of the policy's; `500ms`, `30s`, `unlimited`"},
+    END,
+};
+static const struct param shell_read_params[] = {
+    SHELL,
+    {"cursor", PARAM_COUNT, "where to go on, from the last answer; else the beginning",
+     .max = INT64_MAX},
+    {"wait_ms", PARAM_COUNT, "wait this long for output or the end; else not at all",
+     .max = 24 * 3600 * 1000},
+    END,
+};
+static const struct param shell_write_params[] = {
+    SHELL, {"data", PARAM_STRING, "what is typed", .required = true}, END};
+static const struct param shell_resize_params[] = {
+    SHELL,
+    {"cols", PARAM_COUNT, "columns", .required = true, .min = 1, .max = UINT16_MAX},
+    {"rows", PARAM_COUNT, "lines", .required = true, .min = 1, .max = UINT16_MAX},
+    END,
+};
+
 #define ENTRY "`{name, path, type, size, modified, mode}`"
 
 const struct method methods[] = {
@@ -187,7 +225,7 @@ const struct method methods[] = {
     {"policy.explain", method_policy_explain, explain_params,
      "What a run would be on this host. Nothing is run.", "as `hutch explain --json`"},
     {"rpc.cancel", method_cancel, cancel_params,
-     "End the wait of a request that has not been answered. The command of `sandbox.exec` is ended with "
+     "End the wait of a request that has not been answered. The command of `sandbox.exec` or `shell.exec` is ended with "
      "all its processes, and the request is answered with its result, `reason` `cancelled`; "
      "`sandbox.poll` is answered with what there is.",
      "`{}`"},
@@ -221,6 +259,29 @@ const struct method methods[] = {
      "Give a command input. What it has not read waits for it; more than 8 MiB of that are refused.",
      "`{}`"},
     {"server.info", method_server_info, none, "What this server is.", "`{name, version, methods}`"},
+    {"shell.close", method_shell_close, shell_params,
+     "Close a shell; what runs in it is ended. Requests that wait for it are answered first.",
+     "`{}`"},
+    {"shell.exec", method_shell_exec, shell_exec_params,
+     "Run a command in a shell of mode `exec` and wait for its end. It begins where the one before it "
+     "ended: directory, variables, functions, options. One at a time.",
+     "a result, as `hutch run --json`, with `cwd`"},
+    {"shell.open", method_shell_open, shell_open_params,
+     "Open a shell that lasts. Mode `exec` runs commands one after another, each with a result; `pty` is an "
+     "interactive shell on a terminal, which is typed to and read from.",
+     "`{shell}`"},
+    {"shell.read", method_shell_read, shell_read_params,
+     "Output of a shell of mode `pty`, from a place on; `dropped` says how many bytes were lost after "
+     "`cursor`.",
+     "`{data, data_base64?, cursor, dropped?, done}`"},
+    {"shell.resize", method_shell_resize, shell_resize_params,
+     "Change the size of the terminal of a shell of mode `pty`.", "`{}`"},
+    {"shell.state", method_shell_state, shell_params,
+     "What a shell says about itself. Directory, variables and pid come from inside: good to show, not to "
+     "decide by.",
+     "`{shell, sandbox, mode, running, saved, pid, cwd, env, history}`; `cwd` is null in mode `pty`"},
+    {"shell.write", method_shell_write, shell_write_params, "Type to a shell of mode `pty`.",
+     "`{}`"},
     {0},
 };
 

@@ -20,6 +20,8 @@ static const char *const names[] = {
     [HUTCH_EVENT_VIOLATION] = "violation",
     [HUTCH_EVENT_LIMIT_WARNING] = "limit.warning",
     [HUTCH_EVENT_LIMIT_EXCEEDED] = "limit.exceeded",
+    [HUTCH_EVENT_SHELL_STARTED] = "shell.started",
+    [HUTCH_EVENT_SHELL_STOPPED] = "shell.stopped",
 };
 
 unsigned notify_bit(const char *type)

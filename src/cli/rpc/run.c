@@ -79,7 +79,9 @@ void run_step_once(struct server_run *run)
 {
     int r = hutch_run_step(run->run, 0, &run->error);
 
-    if (r > 0)
+    if (r > 0 && run->shell)
+        r = hutch_shell_finish(run->shell->shell, &run->result, &run->error);
+    else if (r > 0)
         r = hutch_run_result(run->run, &run->result, &run->error);
     else if (r == 0)
         feed(run);
@@ -92,7 +94,10 @@ void run_step_once(struct server_run *run)
 
 static void free_run(struct server_run *run)
 {
-    hutch_run_free(run->run);
+    if (run->shell)
+        run->shell->run = NULL;
+    else
+        hutch_run_free(run->run);
     hutch_result_free(run->result);
     backlog_clear(&run->backlog);
     buf_clear(&run->input);
@@ -110,19 +115,35 @@ void run_drop(struct server *server, struct server_run *run)
     free_run(run);
 }
 
+int run_may_start(const struct server *server, struct hutch_error *err)
+{
+    if (server->run_count < RUNS_MAX)
+        return 0;
+    err_set(err, HUTCH_EBUSY, "",
+            "%d runs are going on or have ended and were not polled to their end", RUNS_MAX);
+    return HUTCH_EBUSY;
+}
+
+void run_add(struct server *server, struct server_run *run)
+{
+    struct server_run **end = &run->sandbox->runs;
+
+    run->id = hutch_run_id(run->run);
+    while (*end)
+        end = &(*end)->next;
+    *end = run;
+    server->run_count++;
+}
+
 static int start(struct server *server, struct server_sandbox *sandbox, const json_t *params,
                  bool exec, struct server_run **ret, struct hutch_error *err)
 {
     command_auto struct command command = {0};
     const char *input = params_string(params, "stdin");
-    struct server_run **end = &sandbox->runs;
 
-    if (server->run_count >= RUNS_MAX) {
-        err_set(err, HUTCH_EBUSY, "",
-                "%d runs are going on or have ended and were not polled to their end", RUNS_MAX);
-        return HUTCH_EBUSY;
-    }
-    int r = command_from_params(params, &command, err);
+    int r = run_may_start(server, err);
+    if (r == 0)
+        r = command_from_params(params, &command, err);
     if (r != 0)
         return r;
 
@@ -140,15 +161,11 @@ static int start(struct server *server, struct server_sandbox *sandbox, const js
         /* More are starting than the sandbox has taken note of: it will, and wake us. */
         return r == HUTCH_EBUSY && !sandbox_is_idle(sandbox) ? METHOD_LATER : r;
     }
-    run->id = hutch_run_id(run->run);
     if (input)
         buf_puts(&run->input, input);
     if (command.command.stdin_open)
         feed(run);
-    while (*end)
-        end = &(*end)->next;
-    *end = run;
-    server->run_count++;
+    run_add(server, run);
     *ret = run;
     return 0;
 }
@@ -192,15 +209,11 @@ static int refuse_input(struct hutch_error *err)
     return r;
 }
 
-int method_sandbox_write(struct server *server, const struct call *call, struct hutch_error *err)
+int run_give_input(struct server_run *run, const json_t *params, struct hutch_error *err)
 {
-    const char *data = params_string(call->params, "data");
+    const char *data = params_string(params, "data");
     size_t len = data ? strlen(data) : 0;
-    struct server_run *run;
 
-    int r = find_going_on(server, call->params, &run, err);
-    if (r != 0)
-        return r;
     if (run->input_eof)
         return err_set(err, HUTCH_ESTATE, "/run", "run %" PRIu32 " gets no more input", run->id);
     if (run->input.len - run->input_sent + len > INPUT_MAX)
@@ -208,10 +221,27 @@ int method_sandbox_write(struct server *server, const struct call *call, struct 
     buf_add(&run->input, data, len);
     if (run->input.failed)
         abort();
-    run->input_eof = params_bool(call->params, "eof");
+    run->input_eof = params_bool(params, "eof");
     feed(run);
-    answer_done(&server->outbox, call->id);
     return 0;
+}
+
+int run_resize_terminal(struct server_run *run, const json_t *params, struct hutch_error *err)
+{
+    return hutch_run_resize(run->run, (uint16_t)params_count(params, "rows", 0),
+                            (uint16_t)params_count(params, "cols", 0), err);
+}
+
+int method_sandbox_write(struct server *server, const struct call *call, struct hutch_error *err)
+{
+    struct server_run *run;
+
+    int r = find_going_on(server, call->params, &run, err);
+    if (r == 0)
+        r = run_give_input(run, call->params, err);
+    if (r == 0)
+        answer_done(&server->outbox, call->id);
+    return r;
 }
 
 int method_sandbox_signal(struct server *server, const struct call *call, struct hutch_error *err)
@@ -228,13 +258,11 @@ int method_sandbox_signal(struct server *server, const struct call *call, struct
 
 int method_sandbox_resize(struct server *server, const struct call *call, struct hutch_error *err)
 {
-    uint64_t rows = params_count(call->params, "rows", 0);
-    uint64_t cols = params_count(call->params, "cols", 0);
     struct server_run *run;
 
     int r = find_going_on(server, call->params, &run, err);
     if (r == 0)
-        r = hutch_run_resize(run->run, (uint16_t)rows, (uint16_t)cols, err);
+        r = run_resize_terminal(run, call->params, err);
     if (r == 0)
         answer_done(&server->outbox, call->id);
     return r;

@@ -49,6 +49,8 @@ void server_free_sandbox(struct server *server, struct server_sandbox *sandbox)
         link = &(*link)->next;
     while (sandbox->runs)
         run_drop(server, sandbox->runs);
+    while (sandbox->shells)
+        server_free_shell(sandbox->shells);
     /* Still in the list, and with its id: the library says that it has stopped. */
     hutch_sandbox_close(sandbox->sandbox);
     *link = sandbox->next;

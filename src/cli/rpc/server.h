@@ -40,6 +40,7 @@ enum {
     THROTTLE_MS = 100,
     RETRY_MS = 10, /* for a request that came too soon, if no run wakes us before */
     SANDBOXES_MAX = 256,
+    SHELLS_MAX = 256,     /* of all sandboxes */
     RUNS_MAX = 256,       /* going on, or ended and not asked for yet; of all sandboxes */
     WAITERS_MAX = 1024,   /* requests that are not answered yet */
     INPUT_MAX = 8 << 20,  /* bytes that a command has been sent and has not read */
@@ -50,9 +51,10 @@ enum {
 struct server_run {
     struct server_run *next;
     struct server_sandbox *sandbox;
+    struct server_shell *shell; /* whose run it is; NULL: one of its own */
     struct hutch_run *run;
     uint32_t id;
-    bool exec;      /* of sandbox.exec: freed when that is answered, output only in the result */
+    bool exec;      /* freed when its request is answered; not for sandbox.poll */
     bool collected; /* its end was told by sandbox.poll */
     bool over;      /* then `result`, or else `error`, says how */
     struct hutch_result *result;
@@ -64,25 +66,37 @@ struct server_run {
     bool input_ended; /* and the command has been told */
 };
 
+struct server_shell {
+    struct server_shell *next;
+    struct server_sandbox *sandbox;
+    struct hutch_shell *shell;
+    char *id;
+    bool pty;
+    struct server_run *run; /* the command, or the terminal's shell; NULL: none */
+    bool closing;           /* as soon as that is over */
+};
+
 struct server_sandbox {
     struct server_sandbox *next;
     struct server *server;
     struct hutch_sandbox *sandbox;
     struct hutch_sandbox_info info;
     struct server_run *runs; /* oldest first */
-    unsigned subscribed;     /* bits by enum hutch_event_type */
-    bool closing;            /* as soon as its runs are over */
+    struct server_shell *shells;
+    unsigned subscribed; /* bits by enum hutch_event_type */
+    bool closing;        /* as soon as its runs are over */
 };
 
 /* A request that is answered later. */
 struct server_waiter {
     struct server_waiter *next;
     char *id; /* NULL: nobody wants the answer */
-    enum waiter_kind { WAIT_EXEC, WAIT_POLL, WAIT_CLOSE } kind;
+    enum waiter_kind { WAIT_EXEC, WAIT_POLL, WAIT_CLOSE, WAIT_SHELL_READ, WAIT_SHELL_CLOSE } kind;
     struct server_sandbox *sandbox;
-    struct server_run *run; /* NULL for WAIT_CLOSE */
-    uint64_t cursor;        /* WAIT_POLL: answered when there is output behind it... */
-    uint64_t deadline_ms;   /* ...or at this time */
+    struct server_run *run;     /* of WAIT_EXEC and WAIT_POLL */
+    struct server_shell *shell; /* of the last two */
+    uint64_t cursor;            /* WAIT_POLL: answered when there is output behind it... */
+    uint64_t deadline_ms;       /* ...or at this time */
 };
 
 struct server {
@@ -93,6 +107,7 @@ struct server {
     struct server_sandbox *sandboxes; /* oldest first */
     size_t sandbox_count;
     size_t run_count;
+    size_t shell_count;
     struct server_waiter *waiters; /* oldest first */
     size_t waiter_count;
     unsigned subscribed; /* to events of all sandboxes */
@@ -140,6 +155,19 @@ int server_find_run(struct server *server, const json_t *params, struct server_r
                     struct hutch_error *err);
 void run_step_once(struct server_run *run);
 void run_drop(struct server *server, struct server_run *run);
+/* Have `run`, with its `run` set, stepped from now on. */
+void run_add(struct server *server, struct server_run *run);
+/* Whether there is room for one more. */
+int run_may_start(const struct server *server, struct hutch_error *err);
+/* Input for it: the parameters `data` and `eof`. */
+int run_give_input(struct server_run *run, const json_t *params, struct hutch_error *err);
+int run_resize_terminal(struct server_run *run, const json_t *params, struct hutch_error *err);
+
+/* shell.c */
+bool shell_read_is_ready(const struct server_waiter *waiter);
+void shell_read_answer(struct server *server, const struct server_waiter *waiter);
+void shell_exec_answer(struct server *server, const struct server_waiter *waiter);
+void server_free_shell(struct server_shell *shell);
 
 /* poll.c */
 bool poll_is_ready(const struct server_waiter *waiter);
@@ -169,4 +197,6 @@ method_fn method_sandbox_signal, method_sandbox_resize;
 method_fn method_file_delete, method_file_download, method_file_edit, method_file_glob;
 method_fn method_file_grep, method_file_list, method_file_read, method_file_stat;
 method_fn method_file_upload, method_file_write;
+method_fn method_shell_close, method_shell_exec, method_shell_open, method_shell_read;
+method_fn method_shell_resize, method_shell_state, method_shell_write;
 method_fn method_events_subscribe, method_policy_explain;

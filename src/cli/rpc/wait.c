@@ -65,7 +65,9 @@ int server_wait_timeout(const struct server *server)
     uint64_t now = server_now_ms(), first = UINT64_MAX;
 
     for (const struct server_waiter *waiter = server->waiters; waiter; waiter = waiter->next) {
-        if (waiter->kind == WAIT_POLL && waiter->deadline_ms < first)
+        bool timed = waiter->kind == WAIT_POLL || waiter->kind == WAIT_SHELL_READ;
+
+        if (timed && waiter->deadline_ms < first)
             first = waiter->deadline_ms;
     }
     if (first == UINT64_MAX)
@@ -88,23 +90,9 @@ static void answer_exec(struct server *server, const struct server_waiter *waite
         answer_error(&server->outbox, waiter->id, r, &err);
 }
 
-/* Answer it if that is possible now. A closing sandbox goes when nobody asks about its runs any more. */
-static bool settle(struct server *server, struct server_waiter *waiter)
+/* A closing sandbox goes when nobody asks about its runs any more. */
+static bool settle_close(struct server *server, struct server_waiter *waiter)
 {
-    switch (waiter->kind) {
-    case WAIT_EXEC:
-        if (!waiter->run->over)
-            return false;
-        answer_exec(server, waiter);
-        run_drop(server, waiter->run);
-        return true;
-    case WAIT_POLL:
-        if (!poll_is_ready(waiter))
-            return false;
-        poll_answer(server, waiter);
-        return true;
-    case WAIT_CLOSE: break;
-    }
     for (struct server_waiter *other = server->waiters; other; other = other->next) {
         if (other != waiter && other->sandbox == waiter->sandbox)
             return false;
@@ -114,6 +102,53 @@ static bool settle(struct server *server, struct server_waiter *waiter)
     server_free_sandbox(server, waiter->sandbox);
     answer_done(&server->outbox, waiter->id);
     return true;
+}
+
+/* A closing shell goes when its command has been answered, and so has who reads from it. */
+static bool settle_shell_close(struct server *server, struct server_waiter *waiter)
+{
+    struct server_shell *shell = waiter->shell;
+
+    for (struct server_waiter *other = server->waiters; other; other = other->next) {
+        if (other != waiter && (other->shell == shell || (other->run && other->run == shell->run)))
+            return false;
+    }
+    if (shell->run && !shell->run->over)
+        return false;
+    if (shell->run)
+        run_drop(server, shell->run);
+    server_free_shell(shell);
+    answer_done(&server->outbox, waiter->id);
+    return true;
+}
+
+/* Answer it if that is possible now. */
+static bool settle(struct server *server, struct server_waiter *waiter)
+{
+    switch (waiter->kind) {
+    case WAIT_EXEC:
+        if (!waiter->run->over)
+            return false;
+        if (waiter->run->shell)
+            shell_exec_answer(server, waiter);
+        else
+            answer_exec(server, waiter);
+        run_drop(server, waiter->run);
+        return true;
+    case WAIT_POLL:
+        if (!poll_is_ready(waiter))
+            return false;
+        poll_answer(server, waiter);
+        return true;
+    case WAIT_SHELL_READ:
+        if (!shell_read_is_ready(waiter))
+            return false;
+        shell_read_answer(server, waiter);
+        return true;
+    case WAIT_SHELL_CLOSE: return settle_shell_close(server, waiter);
+    case WAIT_CLOSE: break;
+    }
+    return settle_close(server, waiter);
 }
 
 void server_settle(struct server *server)

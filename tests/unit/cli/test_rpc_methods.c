@@ -25,26 +25,28 @@ static void the_table_is_sorted_and_whole(void **state)
                 assert_string_not_equal(other->name, param->name);
         }
     }
-    assert_null(method_find("shell.open"));
+    assert_null(method_find("host.doctor"));
     assert_null(method_find(""));
 }
 
 /* The names that can be subscribed to are those that events have. */
 static void types_of_events_are_the_librarys(void **state)
 {
-    for (int type = HUTCH_EVENT_SANDBOX_STARTED; type <= HUTCH_EVENT_LIMIT_EXCEEDED; type++) {
+    char name[64] = "";
+    int type;
+
+    for (type = HUTCH_EVENT_SANDBOX_STARTED; !str_eq(name, "unknown"); type++) {
         const struct hutch_event event = {
             .size = sizeof event, .type = (enum hutch_event_type)type, .sandbox = "x", .data = ""};
         str_auto char *json = NULL;
-        char name[64];
 
         assert_int_equal(hutch_event_to_json(&event, &json, NULL), 0);
         const char *found = strstr(json, "\"type\":\"");
         assert_non_null(found);
         assert_int_equal(sscanf(found, "\"type\":\"%63[^\"]", name), 1);
-        assert_int_equal(notify_bit(name), 1U << type);
+        assert_int_equal(notify_bit(name), str_eq(name, "unknown") ? 0 : 1U << type);
     }
-    assert_int_equal(notify_bit("unknown"), 0);
+    assert_true(type > HUTCH_EVENT_SHELL_STOPPED);
 }
 
 int main(void)
