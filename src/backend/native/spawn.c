@@ -242,7 +242,7 @@ static void arrange_streams(struct init_spawn *spawn)
         fail(spawn, EXEC_STEP_LOCKS, r);
 }
 
-static _Noreturn void become_command(struct init_spawn *spawn)
+SYS_OWN_STACK static _Noreturn void become_command(struct init_spawn *spawn)
 {
     int r = put_on_extra(spawn->plan);
 
@@ -252,7 +252,7 @@ static _Noreturn void become_command(struct init_spawn *spawn)
     fail(spawn, EXEC_STEP_EXEC, exec_in_path(spawn));
 }
 
-static int child_main(void *arg)
+SYS_OWN_STACK static int child_main(void *arg)
 {
     struct init_spawn *spawn = arg;
 
@@ -275,7 +275,7 @@ static int child_main(void *arg)
  * A spare waits with everything on that is the same for all. It enters its directory last, as the command
  * itself could: by then it has no descriptor of init's that a link of /proc could lead to.
  */
-static int spare_main(void *arg)
+SYS_OWN_STACK static int spare_main(void *arg)
 {
     struct init_spawn *spawn = arg;
 
