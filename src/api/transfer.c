@@ -58,7 +58,7 @@ int hutch_file_upload(struct hutch_sandbox *sandbox, const struct hutch_file_sou
         r = make_rows(transfers, count, &rows, err);
     if (r < 0)
         return r;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; rows && i < count; i++)
         rows[i].path = files[i].path ? arena_strdup(held_arena(transfers), files[i].path) : NULL;
     if (arena_failed(held_arena(transfers)))
         return err_oom(err);
@@ -121,7 +121,7 @@ int hutch_file_download(struct hutch_sandbox *sandbox, const char *const *paths,
         r = make_rows(transfers, count, &rows, err);
     if (r < 0)
         return r;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; rows && i < count; i++)
         rows[i].path = paths[i] ? arena_strdup(held_arena(transfers), paths[i]) : NULL;
     if (arena_failed(held_arena(transfers)))
         return err_oom(err);

@@ -69,19 +69,19 @@ int place_give(const struct hutch_language *language, struct hutch_language **re
 {
     const char *program = language->program, *manager = language->manager;
     const size_t program_size = strlen(program) + 1;
+    const size_t manager_size = manager ? strlen(manager) + 1 : 0;
 
     if (!ret)
         return 0;
-    struct hutch_language *given = malloc(sizeof *given + program_size +
-                                          (manager ? strlen(manager) + 1 : 0));
+    struct hutch_language *given = malloc(sizeof *given + program_size + manager_size);
     if (!given)
         return err_oom(err);
     char *text = (char *)(given + 1);
     *given = (struct hutch_language){
         .size = sizeof *given,
         .created = language->created,
-        .program = strcpy(text, program),
-        .manager = manager ? strcpy(text + program_size, manager) : NULL,
+        .program = memcpy(text, program, program_size),
+        .manager = manager ? memcpy(text + program_size, manager, manager_size) : NULL,
     };
     *ret = given;
     return 0;

@@ -133,12 +133,11 @@ static const char **pack(const char *const *list)
 static int give_env(struct hutch_sandbox *sandbox, unsigned languages, const char ***ret,
                     struct hutch_error *err)
 {
+    if (sandbox && !ret)
+        return err_set(err, HUTCH_EINVALID, "ret", "NULL was given");
     place_auto struct place place;
-
     int r = place_begin(&place, sandbox, err);
-    if (r == 0 && !ret)
-        r = err_set(err, HUTCH_EINVALID, "ret", "NULL was given");
-    if (r < 0)
+    if (r < 0 || !ret)
         return r;
     const char *const *list = place_env(&place, languages, NULL);
     const char **packed = list ? pack(list) : NULL;

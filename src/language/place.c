@@ -137,8 +137,9 @@ int place_need(struct place *place, const char *const *names, const char **ret,
             return 0;
         }
     }
-    str_printable(names[0], shown, sizeof shown);
-    if (strchr(names[0], '/'))
+    const char *first = names[0] ? names[0] : "";
+    str_printable(first, shown, sizeof shown);
+    if (strchr(first, '/'))
         return err_set(err, HUTCH_ENOTFOUND, shown,
                        "'%s' is no program in the sandbox: is it installed, and may the sandbox "
                        "read it?",

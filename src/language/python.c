@@ -89,7 +89,7 @@ static int try_making(struct place *place, const char *const *argv,
     int r = place_start(place, argv, LANGUAGE_PYTHON, options, NULL, 0, &events, &run, err);
     if (r == 0)
         r = place_finish(run, &result, err);
-    if (r < 0)
+    if (r < 0 || !result)
         return r;
     if (result->reason == HUTCH_EXITED && result->exit_code == 0)
         r = 1;

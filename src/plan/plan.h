@@ -110,13 +110,13 @@ struct plan_limits {
     uint64_t disk_bytes;
     uint64_t processes;         /* and threads, at a time */
     uint64_t host_memory_bytes; /* what the host has */
-    bool host_swaps;            /* memory can be put out of the way of its limit */
     uint64_t host_cpus_milli;
     enum plan_means cpu_time_means;
     enum plan_means cpus_means;
     enum plan_means memory_means;
     enum plan_means disk_means;
     enum plan_means processes_means;
+    bool host_swaps;     /* memory can be put out of the way of its limit */
     bool cpus_asked_for; /* by a flag or a document, not just by a profile */
     bool memory_asked_for;
 };

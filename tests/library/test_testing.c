@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of a workspace: which are found, and what runs them. */
+#include <stdlib.h>
+
 #include <sys/stat.h>
 
 #include "language.h"
@@ -7,6 +9,12 @@
 #define PASSING "import unittest\nclass T(unittest.TestCase):\n    def test(self): pass\n"
 #define FAILING                                                                                    \
     "import unittest\nclass T(unittest.TestCase):\n    def test(self): self.fail('no')\n"
+
+/* What `tests` begins with. */
+static long status_of(const char *text)
+{
+    return strtol(text, NULL, 10);
+}
 
 static void python_tests(void)
 {
@@ -23,14 +31,14 @@ static void python_tests(void)
         put(sandbox, "good/test_good.py", "import app\n" PASSING);
         put(sandbox, "app.py", "");
         put(sandbox, "bad/test_bad.py", FAILING);
-        CHECK_INT(0, atoi(tests(sandbox, "good")));
+        CHECK_INT(0, status_of(tests(sandbox, "good")));
         const char *bad = tests(sandbox, "bad");
-        CHECK_INT(1, atoi(bad));
+        CHECK_INT(1, status_of(bad));
         CHECK_HAS(bad, "test_bad.py");
-        CHECK_INT(0, atoi(tests(sandbox, "good/test_good.py")));
-        CHECK_INT(1, atoi(tests(sandbox, inside(sandbox, "bad/test_bad.py"))));
+        CHECK_INT(0, status_of(tests(sandbox, "good/test_good.py")));
+        CHECK_INT(1, status_of(tests(sandbox, inside(sandbox, "bad/test_bad.py"))));
         put(sandbox, "none/test_none.py", "x = 1\n");
-        CHECK_INT(5, atoi(tests(sandbox, "none")));
+        CHECK_INT(5, status_of(tests(sandbox, "none")));
         hutch_sandbox_close(sandbox);
     }
 }
@@ -57,9 +65,11 @@ static void python_tests_with_pytest(void)
 /* Where the workspace is the root, what the system brings is not tested. */
 static void tests_next_to_the_system(void)
 {
+    static const char path[] = "PATH=/tools:" USUAL_PATH;
+
     need("python3");
     struct hutch_sandbox *sandbox = open_box(
-        LIST("--layout", "root", "-w", "tmpfs", "--env", "PATH=/tools:" USUAL_PATH));
+        LIST("--layout", "root", "-w", "tmpfs", "--env", path));
     put(sandbox, "tools/pytest", "#!/bin/sh\necho \"$@\"\n");
     CHECK_TEXT("0 ", sh(sandbox, NULL, "chmod +x tools/pytest"));
     put(sandbox, "test_b.py", PASSING);
@@ -97,10 +107,10 @@ static void node_tests(void)
     struct hutch_sandbox *sandbox = open_in_memory("root");
     put(sandbox, "good/a.test.js", "require('node:test')('good', () => {})\n");
     put(sandbox, "bad/b.test.js", "require('node:test')('bad', () => { throw new Error('no') })\n");
-    CHECK_INT(0, atoi(tests(sandbox, "good")));
-    CHECK_INT(1, atoi(tests(sandbox, "bad")));
-    CHECK_INT(0, atoi(tests(sandbox, "good/a.test.js")));
-    CHECK_INT(1, atoi(tests(sandbox, "bad/b.test.js")));
+    CHECK_INT(0, status_of(tests(sandbox, "good")));
+    CHECK_INT(1, status_of(tests(sandbox, "bad")));
+    CHECK_INT(0, status_of(tests(sandbox, "good/a.test.js")));
+    CHECK_INT(1, status_of(tests(sandbox, "bad/b.test.js")));
     const char *both = tests(sandbox, NULL);
     CHECK_HAS(both, " pass 1\n");
     CHECK_HAS(both, " fail 1\n");
@@ -113,7 +123,7 @@ static void node_tests_of_a_project(void)
     struct hutch_sandbox *sandbox = open_in_memory("minimal");
     put(sandbox, "package.json", "{\"scripts\": {\"test\": \"echo by script; exit 6\"}}");
     CHECK_HAS(tests(sandbox, NULL), "by script");
-    CHECK_INT(6, atoi(tests(sandbox, NULL)));
+    CHECK_INT(6, status_of(tests(sandbox, NULL)));
     hutch_sandbox_close(sandbox);
 }
 

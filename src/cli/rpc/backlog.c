@@ -57,7 +57,9 @@ static struct backlog_chunk *room_for(struct backlog *backlog, int stream, size_
 
     if (room >= len || room >= CHARACTER_MAX)
         return last;
-    size_t cap = goes_on && len < 2 * last->cap ? 2 * last->cap : len;
+    size_t cap = len;
+    if (last && goes_on && cap < 2 * last->cap)
+        cap = 2 * last->cap;
     if (cap > CHUNK_MAX)
         cap = CHUNK_MAX;
     struct backlog_chunk *chunk = malloc(sizeof *chunk + cap);
