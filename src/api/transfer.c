@@ -56,9 +56,9 @@ int hutch_file_upload(struct hutch_sandbox *sandbox, const struct hutch_file_sou
     int r = files_begin(sandbox, transfers, &work, err);
     if (r == 0)
         r = make_rows(transfers, count, &rows, err);
-    if (r < 0)
+    if (r < 0 || !rows)
         return r;
-    for (size_t i = 0; rows && i < count; i++)
+    for (size_t i = 0; i < count; i++)
         rows[i].path = files[i].path ? arena_strdup(held_arena(transfers), files[i].path) : NULL;
     if (arena_failed(held_arena(transfers)))
         return err_oom(err);
@@ -119,9 +119,9 @@ int hutch_file_download(struct hutch_sandbox *sandbox, const char *const *paths,
         r = files_options(options, &known, sizeof known, err);
     if (r == 0)
         r = make_rows(transfers, count, &rows, err);
-    if (r < 0)
+    if (r < 0 || !rows)
         return r;
-    for (size_t i = 0; rows && i < count; i++)
+    for (size_t i = 0; i < count; i++)
         rows[i].path = paths[i] ? arena_strdup(held_arena(transfers), paths[i]) : NULL;
     if (arena_failed(held_arena(transfers)))
         return err_oom(err);
