@@ -114,15 +114,21 @@ static int drive(struct hutch_run *run, struct signals *signals, struct hutch_er
  * What is left of the sandbox ends a moment after us, and is PID 1's to wait for. A system's own does
  * that. That of a container may be an application which never had such a child: there we wait.
  */
-static void leave(struct hutch_run *run)
+static bool has_reaper(void)
 {
-    static struct hutch_run *volatile kept; /* what looks for leaks sees that it is known */
     struct stat st;
 
-    if (stat("/proc/self/ns/pid", &st) < 0 || st.st_ino != FIRST_PID_NAMESPACE)
-        hutch_run_free(run);
-    else
+    return stat("/proc/self/ns/pid", &st) == 0 && st.st_ino == FIRST_PID_NAMESPACE;
+}
+
+static void leave(struct hutch_run *run, bool reaper)
+{
+    static struct hutch_run *volatile kept; /* what looks for leaks sees that it is known */
+
+    if (reaper)
         hutch_run_leave(kept = run);
+    else
+        hutch_run_free(run);
 }
 
 static int run_to_result(const struct options *options, const struct hutch_command *command,
@@ -140,12 +146,13 @@ static int run_to_result(const struct options *options, const struct hutch_comma
                         events, &run, err);
     if (r < 0)
         return r;
+    bool reaper = has_reaper(); /* now: there is time */
     if (command->tty && command->stdin_fd == STDIN_FILENO && !options->json)
         terminal_make_raw(&terminal);
     r = drive(run, &signals, err);
     if (r >= 0)
         r = hutch_run_result(run, ret, err);
-    leave(run);
+    leave(run, reaper);
     return r;
 }
 

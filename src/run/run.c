@@ -271,7 +271,8 @@ static struct hutch_run *run_new(hutch_event_fn *on_event, void *arg,
         .on_event = on_event,
         .arg = arg,
     };
-    arena_init(&run->arena);
+    arena_init(&run->own_arena);
+    run->arena = &run->own_arena;
     return run;
 }
 
@@ -310,8 +311,9 @@ int run_start(const struct policy *policy, const struct hutch_command *command,
         return r;
     }
     run->owner = true;
+    run->arena = &box->plan->arena; /* which has room, and ends with it */
     join_box(run, box);
-    r = plan_command_build(box->plan, command, &run->arena, &run->command, err);
+    r = plan_command_build(box->plan, command, run->arena, &run->command, err);
     if (r == 0)
         r = start(run, command, err);
     if (r < 0) {
@@ -338,7 +340,7 @@ int run_start_in(struct hutch_sandbox *box, const struct hutch_command *command,
     if (!run)
         return err_oom(err);
     join_box(run, box);
-    int r = plan_command_build(box->plan, command, &run->arena, &run->command, err);
+    int r = plan_command_build(box->plan, command, run->arena, &run->command, err);
     if (r == 0)
         r = start(run, command, err);
     if (r < 0) {
@@ -498,7 +500,7 @@ static void on_started(struct hutch_run *run, struct sandbox_event *event)
 /* Kept up to a bound; the rest is counted. */
 static void on_violation(struct hutch_run *run, const struct sandbox_violation *seen)
 {
-    struct arena *arena = &run->arena;
+    struct arena *arena = run->arena;
     struct hutch_violation violation = {
         .kind = seen->kind,
         .name = seen->name,
@@ -855,6 +857,6 @@ void run_free(struct hutch_run *run)
         leave_box(run);
     }
     box_free(own); /* late: what it has to wait for goes on meanwhile */
-    arena_clear(&run->arena);
+    arena_clear(&run->own_arena);
     free(run);
 }

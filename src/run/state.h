@@ -23,7 +23,8 @@ struct hutch_run {
     struct hutch_run *next;    /* of the same sandbox */
     uint32_t id;
     bool owner; /* the sandbox is this run's own, and ends with it */
-    struct arena arena;
+    struct arena *arena;
+    struct arena own_arena; /* of a run whose sandbox stays */
     struct plan_command command;
     int epoll;
     int wake; /* readable when another run's step has taken something for this one; -1: alone */
