@@ -8,9 +8,10 @@
 #define OVERHEAD (2.5 * MIB)
 #define LIMIT "--memory", "64M"
 
+/* Longer than a sampler pauses at most, which may have to look at every page to be sure of a peak. */
 static const char *hold(void)
 {
-    return box_text("%.0f", 150 * limit_slow());
+    return box_text("%.0f", 500 * limit_slow());
 }
 
 static void under(void)
