@@ -435,7 +435,7 @@ static void a_late_group_takes_all_in(void **state)
     close(go[1]);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     assert_int_equal(native_cgroup_measure(&cgroup, false, &usage), 0);
-    assert_true(usage.user_us + usage.system_us >= 200000);
+    assert_true(usage.user_us + usage.system_us >= 180000); /* the last tick may be missing */
     for (int i = 0; i < count; i++)
         close(fds[i]);
     remove_group(&cgroup);
