@@ -274,6 +274,9 @@ struct hutch_event {
 /* Called from within hutch_run_start(), hutch_run_step() or hutch_run(), on their thread. */
 typedef void hutch_event_fn(void *arg, const struct hutch_event *event);
 
+/* The stable word for a type ("run.exited", ...), "unknown" for one that there is not. Any thread. */
+HUTCH_API const char *hutch_event_name(enum hutch_event_type type);
+
 /* One event as one line of JSON without the newline. The caller owns *ret; free it with free(). */
 HUTCH_API int hutch_event_to_json(const struct hutch_event *event, char **ret,
                                   struct hutch_error *err);

@@ -3,6 +3,7 @@
 
 #include "api/sandbox.h"
 #include "base/err.h"
+#include "base/options.h"
 #include "base/str.h"
 
 int files_begin(struct hutch_sandbox *sandbox, const void *result, struct work *ret,
@@ -11,20 +12,6 @@ int files_begin(struct hutch_sandbox *sandbox, const void *result, struct work *
     if (!sandbox)
         return err_set(err, HUTCH_EINVALID, "sandbox", "NULL was given");
     return result ? sandbox_work(sandbox, ret, err) : err_oom(err);
-}
-
-int files_options(const void *given, void *known, size_t known_size, struct hutch_error *err)
-{
-    size_t size;
-
-    if (!given)
-        return 0;
-    memcpy(&size, given, sizeof size); /* the first field of them all */
-    if (size <= sizeof size)
-        return err_set(err, HUTCH_EINVALID, "options",
-                       "their size is not set: start from their _INIT");
-    memcpy(known, given, size < known_size ? size : known_size);
-    return 0;
 }
 
 void hutch_file_free(void *result)
@@ -44,11 +31,6 @@ const char *hutch_file_type_name(enum hutch_file_type type)
     return (size_t)type < ARRAY_LEN(names) ? names[type] : "unknown";
 }
 
-static int null_argument(struct hutch_error *err, const char *name)
-{
-    return err_set(err, HUTCH_EINVALID, name, "NULL was given");
-}
-
 int hutch_file_stat(struct hutch_sandbox *sandbox, const char *path,
                     const struct hutch_file_stat_options *options, struct hutch_file_entry **ret,
                     struct hutch_error *err)
@@ -57,11 +39,11 @@ int hutch_file_stat(struct hutch_sandbox *sandbox, const char *path,
     struct work work;
 
     if (!path || !ret)
-        return null_argument(err, !path ? "path" : "ret");
+        return err_null(err, !path ? "path" : "ret");
     held_auto struct hutch_file_entry *entry = held_new(sizeof *entry);
     int r = files_begin(sandbox, entry, &work, err);
     if (r == 0)
-        r = files_options(options, &known, sizeof known, err);
+        r = options_read(options, &known, sizeof known, err);
     if (r == 0)
         r = work_stat(&work, path, known.follow, held_arena(entry), entry, err);
     if (r < 0)
@@ -79,11 +61,11 @@ int hutch_file_list(struct hutch_sandbox *sandbox, const char *path,
     struct work work;
 
     if (!ret)
-        return null_argument(err, "ret");
+        return err_null(err, "ret");
     held_auto struct hutch_file_entries *entries = held_new(sizeof *entries);
     int r = files_begin(sandbox, entries, &work, err);
     if (r == 0)
-        r = files_options(options, &known, sizeof known, err);
+        r = options_read(options, &known, sizeof known, err);
     if (r == 0)
         r = work_list(&work, path, &known, held_arena(entries), entries, err);
     if (r < 0)
@@ -101,11 +83,11 @@ int hutch_file_read(struct hutch_sandbox *sandbox, const char *path,
     struct work work;
 
     if (!path || !ret)
-        return null_argument(err, !path ? "path" : "ret");
+        return err_null(err, !path ? "path" : "ret");
     held_auto struct hutch_file_content *content = held_new(sizeof *content);
     int r = files_begin(sandbox, content, &work, err);
     if (r == 0)
-        r = files_options(options, &known, sizeof known, err);
+        r = options_read(options, &known, sizeof known, err);
     if (r == 0)
         r = work_read(&work, path, &known, held_arena(content), content, err);
     if (r < 0)
@@ -123,11 +105,11 @@ int hutch_file_write(struct hutch_sandbox *sandbox, const char *path, const void
     struct work work;
 
     if (!path || (!data && len > 0))
-        return null_argument(err, !path ? "path" : "data");
+        return err_null(err, !path ? "path" : "data");
     held_auto struct hutch_file_written *written = held_new(sizeof *written);
     int r = files_begin(sandbox, written, &work, err);
     if (r == 0)
-        r = files_options(options, &known, sizeof known, err);
+        r = options_read(options, &known, sizeof known, err);
     if (r == 0)
         r = work_write(&work, path, data, len, &known, held_arena(written), written, err);
     if (r < 0 || !ret)
@@ -145,11 +127,11 @@ int hutch_file_edit(struct hutch_sandbox *sandbox, const char *path, const char 
     struct work work;
 
     if (!path || !old_text || !new_text)
-        return null_argument(err, !path ? "path" : !old_text ? "old" : "new");
+        return err_null(err, !path ? "path" : !old_text ? "old" : "new");
     held_auto struct hutch_file_edited *edited = held_new(sizeof *edited);
     int r = files_begin(sandbox, edited, &work, err);
     if (r == 0)
-        r = files_options(options, &known, sizeof known, err);
+        r = options_read(options, &known, sizeof known, err);
     if (r == 0)
         r = work_edit(&work, path, old_text, new_text, &known, held_arena(edited), edited, err);
     if (r < 0 || !ret)
@@ -166,10 +148,10 @@ int hutch_file_delete(struct hutch_sandbox *sandbox, const char *path,
     struct work work;
 
     if (!path)
-        return null_argument(err, "path");
+        return err_null(err, "path");
     int r = files_begin(sandbox, path, &work, err);
     if (r == 0)
-        r = files_options(options, &known, sizeof known, err);
+        r = options_read(options, &known, sizeof known, err);
     return r < 0 ? r : work_delete(&work, path, &known, err);
 }
 
@@ -181,11 +163,11 @@ int hutch_file_glob(struct hutch_sandbox *sandbox, const char *path, const char 
     struct work work;
 
     if (!pattern || !ret)
-        return null_argument(err, !pattern ? "pattern" : "ret");
+        return err_null(err, !pattern ? "pattern" : "ret");
     held_auto struct hutch_file_entries *entries = held_new(sizeof *entries);
     int r = files_begin(sandbox, entries, &work, err);
     if (r == 0)
-        r = files_options(options, &known, sizeof known, err);
+        r = options_read(options, &known, sizeof known, err);
     if (r == 0)
         r = work_glob(&work, path, pattern, &known, held_arena(entries), entries, err);
     if (r < 0)
@@ -203,11 +185,11 @@ int hutch_file_grep(struct hutch_sandbox *sandbox, const char *path, const char 
     struct work work;
 
     if (!pattern || !ret)
-        return null_argument(err, !pattern ? "pattern" : "ret");
+        return err_null(err, !pattern ? "pattern" : "ret");
     held_auto struct hutch_file_matches *matches = held_new(sizeof *matches);
     int r = files_begin(sandbox, matches, &work, err);
     if (r == 0)
-        r = files_options(options, &known, sizeof known, err);
+        r = options_read(options, &known, sizeof known, err);
     if (r == 0)
         r = work_grep(&work, path, pattern, &known, held_arena(matches), matches, err);
     if (r < 0)

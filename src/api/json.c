@@ -163,7 +163,7 @@ int hutch_result_to_json(const struct hutch_result *result, char **ret, struct h
     return dump(result_json(result, true), ret, err);
 }
 
-static const char *event_name(enum hutch_event_type type)
+const char *hutch_event_name(enum hutch_event_type type)
 {
     static const char *const names[] = {
         [HUTCH_EVENT_SANDBOX_STARTED] = "sandbox.started",
@@ -201,7 +201,7 @@ int hutch_event_to_json(const struct hutch_event *event, char **ret, struct hutc
     json_object_set_new(object, "sandbox", json_string(event->sandbox));
     if (event->run)
         json_object_set_new(object, "run", json_integer(event->run));
-    json_object_set_new(object, "type", json_string(event_name(event->type)));
+    json_object_set_new(object, "type", json_string(hutch_event_name(event->type)));
     if (event->shell)
         json_object_set_new(object, "shell", json_string(event->shell));
     if (event->argv)

@@ -10,15 +10,6 @@
 #include "run/result.h"
 #include "run/run.h"
 
-static int null_argument(struct hutch_error *err, const char *name)
-{
-    return err_set(err, HUTCH_EINVALID, name, "NULL was given");
-}
-
-/*
- * The caller's struct may be older (smaller) or newer (larger) than ours: take what both know, and
- * defaults for the rest.
- */
 int api_read_command(const struct hutch_command *given, struct hutch_command *ret,
                      struct hutch_error *err)
 {
@@ -41,7 +32,7 @@ int hutch_explain(const struct hutch_policy *policy, const struct hutch_command 
     plan_auto struct plan *plan = NULL;
 
     if (!policy || !command || !ret)
-        return null_argument(err, !policy ? "policy" : !command ? "command" : "ret");
+        return err_null(err, !policy ? "policy" : !command ? "command" : "ret");
     int r = api_read_command(command, &known, err);
     if (r == 0)
         r = plan_build(&policy->policy, &plan, err);
@@ -60,7 +51,7 @@ int hutch_run_start(const struct hutch_policy *policy, const struct hutch_comman
     struct hutch_command known;
 
     if (!policy || !command || !ret)
-        return null_argument(err, !policy ? "policy" : !command ? "command" : "ret");
+        return err_null(err, !policy ? "policy" : !command ? "command" : "ret");
     int r = api_read_command(command, &known, err);
     return r < 0 ? r : run_start(&policy->policy, &known, on_event, arg, ret, err);
 }
@@ -72,13 +63,13 @@ int hutch_run_fd(const struct hutch_run *run)
 
 int hutch_run_step(struct hutch_run *run, int timeout_ms, struct hutch_error *err)
 {
-    return run ? run_step(run, timeout_ms, err) : null_argument(err, "run");
+    return run ? run_step(run, timeout_ms, err) : err_null(err, "run");
 }
 
 int hutch_run_signal(struct hutch_run *run, int signal, struct hutch_error *err)
 {
     if (!run)
-        return null_argument(err, "run");
+        return err_null(err, "run");
     if (signal < 1 || signal > 64)
         return err_set(err, HUTCH_EINVALID, "signal", "%d is not a signal", signal);
     return run_signal(run, signal, err);
@@ -86,19 +77,19 @@ int hutch_run_signal(struct hutch_run *run, int signal, struct hutch_error *err)
 
 int hutch_run_resize(struct hutch_run *run, uint16_t rows, uint16_t cols, struct hutch_error *err)
 {
-    return run ? run_resize(run, rows, cols, err) : null_argument(err, "run");
+    return run ? run_resize(run, rows, cols, err) : err_null(err, "run");
 }
 
 int hutch_run_write(struct hutch_run *run, const void *data, size_t len, struct hutch_error *err)
 {
     if (!run || (!data && len > 0))
-        return null_argument(err, run ? "data" : "run");
+        return err_null(err, run ? "data" : "run");
     return run_write(run, data, len, err);
 }
 
 int hutch_run_close_stdin(struct hutch_run *run, struct hutch_error *err)
 {
-    return run ? run_close_stdin(run, err) : null_argument(err, "run");
+    return run ? run_close_stdin(run, err) : err_null(err, "run");
 }
 
 uint32_t hutch_run_id(const struct hutch_run *run)
@@ -108,13 +99,13 @@ uint32_t hutch_run_id(const struct hutch_run *run)
 
 int hutch_run_cancel(struct hutch_run *run, struct hutch_error *err)
 {
-    return run ? run_cancel(run, err) : null_argument(err, "run");
+    return run ? run_cancel(run, err) : err_null(err, "run");
 }
 
 int hutch_run_result(struct hutch_run *run, struct hutch_result **ret, struct hutch_error *err)
 {
     if (!run || !ret)
-        return null_argument(err, run ? "ret" : "run");
+        return err_null(err, run ? "ret" : "run");
     return run_result(run, ret, err);
 }
 
@@ -147,7 +138,7 @@ int hutch_run(const struct hutch_policy *policy, const struct hutch_command *com
     struct hutch_run *run = NULL;
 
     if (!ret)
-        return null_argument(err, "ret");
+        return err_null(err, "ret");
     int r = hutch_run_start(policy, command, NULL, NULL, &run, err);
     return r < 0 ? r : api_finish(run, ret, err);
 }
@@ -161,7 +152,7 @@ int hutch_result_from_error(const struct hutch_error *error, struct hutch_result
                             struct hutch_error *err)
 {
     if (!error || !ret)
-        return null_argument(err, error ? "ret" : "error");
+        return err_null(err, error ? "ret" : "error");
     struct hutch_result *result = result_new();
     if (!result)
         return err_oom(err);

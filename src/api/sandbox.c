@@ -11,19 +11,16 @@
 #include "run/box.h"
 #include "run/run.h"
 
-static int null_argument(struct hutch_error *err, const char *name)
-{
-    return err_set(err, HUTCH_EINVALID, name, "NULL was given");
-}
-
 int hutch_sandbox_open(const struct hutch_policy *policy, hutch_event_fn *on_event, void *arg,
                        struct hutch_sandbox **ret, struct hutch_error *err)
 {
     struct hutch_sandbox *box = NULL;
 
     if (!policy || !ret)
-        return null_argument(err, policy ? "ret" : "policy");
-    int r = box_start(&policy->policy, true, on_event, arg, &box, err);
+        return err_null(err, policy ? "ret" : "policy");
+    int r = box_new(&policy->policy, true, on_event, arg, &box, err);
+    if (r == 0)
+        r = box_start(box, err);
     if (r == 0)
         r = box_wait(box, err);
     if (r == 0) {
@@ -43,7 +40,7 @@ int hutch_sandbox_info(const struct hutch_sandbox *sandbox, struct hutch_sandbox
                        struct hutch_error *err)
 {
     if (!sandbox || !ret)
-        return null_argument(err, sandbox ? "ret" : "sandbox");
+        return err_null(err, sandbox ? "ret" : "sandbox");
     if (ret->size < offsetof(struct hutch_sandbox_info, cwd))
         return err_set(err, HUTCH_EINVALID, "ret", "its size is not set");
     const size_t size = ret->size < sizeof *ret ? ret->size : sizeof *ret;
@@ -69,7 +66,7 @@ int hutch_sandbox_start(struct hutch_sandbox *sandbox, const struct hutch_comman
     struct hutch_command known;
 
     if (!sandbox || !command || !ret)
-        return null_argument(err, !sandbox ? "sandbox" : !command ? "command" : "ret");
+        return err_null(err, !sandbox ? "sandbox" : !command ? "command" : "ret");
     int r = api_read_command(command, &known, err);
     return r < 0 ? r : run_start_in(sandbox, &known, on_event, arg, ret, err);
 }
@@ -80,7 +77,7 @@ int hutch_sandbox_exec(struct hutch_sandbox *sandbox, const struct hutch_command
     struct hutch_run *run = NULL;
 
     if (!ret)
-        return null_argument(err, "ret");
+        return err_null(err, "ret");
     int r = hutch_sandbox_start(sandbox, command, NULL, NULL, &run, err);
     return r < 0 ? r : api_finish(run, ret, err);
 }

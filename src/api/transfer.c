@@ -8,6 +8,7 @@
 #include "api/files.h"
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/options.h"
 #include "base/str.h"
 
 /* Fill `transfers` with `count` rows without paths. */
@@ -116,7 +117,7 @@ int hutch_file_download(struct hutch_sandbox *sandbox, const char *const *paths,
     held_auto struct hutch_file_transfers *transfers = held_new(sizeof *transfers);
     int r = files_begin(sandbox, transfers, &work, err);
     if (r == 0)
-        r = files_options(options, &known, sizeof known, err);
+        r = options_read(options, &known, sizeof known, err);
     if (r == 0)
         r = make_rows(transfers, count, &rows, err);
     if (r < 0 || !rows)

@@ -33,7 +33,6 @@ enum sandbox_scope {
     SCOPE_GROUP, /* the process group of a run */
     SCOPE_TREE,  /* its session, and whatever descends from its command */
     SCOPE_ALL,   /* every process of the sandbox */
-    SCOPE_COUNT,
 };
 
 enum sandbox_event_type {

@@ -53,3 +53,8 @@ int err_oom(struct hutch_error *err)
 {
     return err_sys(err, -ENOMEM, NULL, "out of memory");
 }
+
+int err_null(struct hutch_error *err, const char *name)
+{
+    return err_set(err, HUTCH_EINVALID, name, "NULL was given");
+}

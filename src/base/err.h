@@ -17,3 +17,6 @@ int err_sys(struct hutch_error *err, int r, const char *where, const char *fmt, 
     __attribute__((format(printf, 4, 5)));
 
 int err_oom(struct hutch_error *err);
+
+/* The argument `name` is NULL and may not be. */
+int err_null(struct hutch_error *err, const char *name);

@@ -38,12 +38,6 @@ void place_end(struct place *place);
 #define place_auto __attribute__((cleanup(place_end)))
 
 /*
- * The caller's options over the defaults that are in *known already; `given` may be NULL. The caller's
- * struct may be older (smaller) or newer (larger) than ours: what both know is taken.
- */
-int place_options(const void *given, void *known, size_t known_size, struct hutch_error *err);
-
-/*
  * What `path` is, in *ret when it is not NULL; with `follow`, what it leads to. Returns 1, or 0 when there
  * is nothing.
  */

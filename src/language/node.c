@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/options.h"
 #include "base/str.h"
 #include "language/language.h"
 
@@ -77,7 +78,7 @@ int hutch_node_init(struct hutch_sandbox *sandbox, const struct hutch_node_optio
 
     int r = place_begin(&place, sandbox, err);
     if (r == 0)
-        r = place_options(options, &known, sizeof known, err);
+        r = options_read(options, &known, sizeof known, err);
     if (r == 0)
         r = check_name(known.name, err);
     if (r == 0)
@@ -104,7 +105,7 @@ int hutch_node_start(struct hutch_sandbox *sandbox, const char *code, size_t len
     if (r == 0 && (!code || !ret))
         r = err_set(err, HUTCH_EINVALID, !code ? "code" : "ret", "NULL was given");
     if (r == 0)
-        r = place_options(options, &known, sizeof known, err);
+        r = options_read(options, &known, sizeof known, err);
     if (r == 0)
         r = node_program(&place, &program, err);
     if (r < 0)

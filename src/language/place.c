@@ -31,20 +31,6 @@ void place_end(struct place *place)
     arena_clear(&place->arena);
 }
 
-int place_options(const void *given, void *known, size_t known_size, struct hutch_error *err)
-{
-    size_t size;
-
-    if (!given)
-        return 0;
-    memcpy(&size, given, sizeof size); /* the first field of them all */
-    if (size <= sizeof size)
-        return err_set(err, HUTCH_EINVALID, "options",
-                       "their size is not set: start from their _INIT");
-    memcpy(known, given, size < known_size ? size : known_size);
-    return 0;
-}
-
 /* Nothing there, or nothing on the way to it. */
 static bool is_missing(const struct hutch_error *error)
 {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/options.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "language/language.h"
@@ -207,7 +208,7 @@ int hutch_python_init(struct hutch_sandbox *sandbox, const struct hutch_python_o
 
     int r = place_begin(&place, sandbox, err);
     if (r == 0)
-        r = place_options(options, &known, sizeof known, err);
+        r = options_read(options, &known, sizeof known, err);
     if (r == 0 && known.python && !known.python[0])
         r = err_set(err, HUTCH_EINVALID, "python", "its name is empty");
     if (r == 0)
@@ -234,7 +235,7 @@ int hutch_python_start(struct hutch_sandbox *sandbox, const char *code, size_t l
     if (r == 0 && (!code || !ret))
         r = err_set(err, HUTCH_EINVALID, !code ? "code" : "ret", "NULL was given");
     if (r == 0)
-        r = place_options(options, &known, sizeof known, err);
+        r = options_read(options, &known, sizeof known, err);
     if (r == 0)
         r = python_program(&place, &program, err);
     if (r < 0)

@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "base/json.h"
+#include "base/options.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "language/search.h"
@@ -282,7 +283,7 @@ int hutch_run_tests_start(struct hutch_sandbox *sandbox, const char *path,
     if (r == 0 && !ret)
         r = err_set(err, HUTCH_EINVALID, "ret", "NULL was given");
     if (r == 0)
-        r = place_options(options, &known, sizeof known, err);
+        r = options_read(options, &known, sizeof known, err);
     if (r == 0 && known.cwd)
         r = err_set(err, HUTCH_EINVALID, "cwd", "tests run where their files want it");
     if (r == 0)

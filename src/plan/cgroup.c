@@ -144,12 +144,13 @@ static bool counts_by_namespace(void)
  * Each controller has a group of its own here, and each costs a start as much as a tenth of a bare
  * process. So there is none for what the kernel limits for each user namespace.
  */
-static unsigned find_v1(int root, const char *places, unsigned needed, struct plan_cgroup *cgroup)
+static unsigned find_v1(int root, const char *places, unsigned needed, bool by_namespace,
+                        struct plan_cgroup *cgroup)
 {
     unsigned have = 0;
     char own[PLACE_MAX];
 
-    if (counts_by_namespace())
+    if (by_namespace)
         needed &= ~BIT(CONTROLLER_PIDS);
     for (unsigned i = 0; i < CONTROLLER_COUNT; i++) {
         if (!(needed & BIT(i)) || sys_cgroup_place(places, names[i], own, sizeof own) < 0)
@@ -164,7 +165,7 @@ static unsigned find_v1(int root, const char *places, unsigned needed, struct pl
     return have;
 }
 
-static unsigned find(unsigned needed, struct plan_cgroup *cgroup)
+static unsigned find(unsigned needed, bool by_namespace, struct plan_cgroup *cgroup)
 {
     char places[PLACES_MAX];
     fd_auto int root = needed ? sys_cgroup_root() : -1;
@@ -176,7 +177,7 @@ static unsigned find(unsigned needed, struct plan_cgroup *cgroup)
         unsigned have = find_v2(root, places, needed, cgroup);
         return have ? have : find_unit(root, needed, cgroup);
     }
-    unsigned have = find_v1(root, places, needed, cgroup);
+    unsigned have = find_v1(root, places, needed, by_namespace, cgroup);
     if (have)
         return have;
     /* Both at once: v2 may have the controllers that v1 was not given. */
@@ -222,13 +223,14 @@ int plan_pass_cgroup(const struct policy *policy, struct plan *plan, struct hutc
     uint64_t available = limits->host_cpus_milli;
 
     plan->cgroup = (struct plan_cgroup){.parent = {-1, -1, -1, -1}, .manager = -1};
-    unsigned have = find(needed_controllers(limits, available), &plan->cgroup);
+    bool by_namespace = counts_by_namespace();
+    unsigned have = find(needed_controllers(limits, available), by_namespace, &plan->cgroup);
 
     limits->memory_means = means(limits->memory_bytes, have & BIT(CONTROLLER_MEMORY),
                                  MEANS_SAMPLED);
     limits->cpu_time_means = means(limits->cpu_time_ms, have & BIT(CONTROLLER_CPUACCT),
                                    MEANS_SAMPLED);
     limits->processes_means = means(limits->processes, have & BIT(CONTROLLER_PIDS),
-                                    counts_by_namespace() ? MEANS_RLIMIT : MEANS_SAMPLED);
+                                    by_namespace ? MEANS_RLIMIT : MEANS_SAMPLED);
     return choose_cpus(policy, limits, available, have & BIT(CONTROLLER_CPU), err);
 }

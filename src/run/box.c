@@ -22,8 +22,8 @@ void box_emit(const struct hutch_sandbox *box, struct hutch_event event)
 
 /* ---- Starting ---- */
 
-int box_start(const struct policy *policy, bool lasting, hutch_event_fn *on_event, void *arg,
-              struct hutch_sandbox **ret, struct hutch_error *err)
+int box_new(const struct policy *policy, bool lasting, hutch_event_fn *on_event, void *arg,
+            struct hutch_sandbox **ret, struct hutch_error *err)
 {
     struct hutch_sandbox *box = calloc(1, sizeof *box);
 
@@ -33,18 +33,20 @@ int box_start(const struct policy *policy, bool lasting, hutch_event_fn *on_even
     box->arg = arg;
     box->usage.user_us = box->usage.system_us = SANDBOX_UNKNOWN;
     int r = plan_build(policy, &box->plan, err);
-    if (r == 0) {
-        box->plan->lasting = lasting;
-        r = backend_choose(box->plan, &box->backend, err);
-    }
-    if (r == 0)
-        r = box->backend->start(box->plan, &box->sandbox, err);
     if (r < 0) {
         box_free(box);
         return r;
     }
+    box->plan->lasting = lasting;
     *ret = box;
     return 0;
+}
+
+int box_start(struct hutch_sandbox *box, struct hutch_error *err)
+{
+    int r = backend_choose(box->plan, &box->backend, err);
+
+    return r < 0 ? r : box->backend->start(box->plan, &box->sandbox, err);
 }
 
 static void on_ready(struct hutch_sandbox *box, const struct sandbox_event *event)

@@ -31,9 +31,12 @@ struct hutch_sandbox {
     uint32_t last_run; /* the newest one's number */
 };
 
-/* Plan and start one. It sets itself up while the caller does other things. */
-int box_start(const struct policy *policy, bool lasting, hutch_event_fn *on_event, void *arg,
-              struct hutch_sandbox **ret, struct hutch_error *err);
+/* Plan one. On success the caller owns *ret; free it with box_free(). */
+int box_new(const struct policy *policy, bool lasting, hutch_event_fn *on_event, void *arg,
+            struct hutch_sandbox **ret, struct hutch_error *err);
+
+/* Start it. It sets itself up while the caller does other things. */
+int box_start(struct hutch_sandbox *box, struct hutch_error *err);
 
 /* Wait until it is set up. */
 int box_wait(struct hutch_sandbox *box, struct hutch_error *err);

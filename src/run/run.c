@@ -296,24 +296,16 @@ static void leave_box(struct hutch_run *run)
     run->box = NULL;
 }
 
-/* The sandbox comes first: it sets itself up while this side does the rest. */
-int run_start(const struct policy *policy, const struct hutch_command *command,
-              hutch_event_fn *on_event, void *arg, struct hutch_run **ret, struct hutch_error *err)
+/* Start a new run in the sandbox that it has joined; it is freed when that fails. */
+static int start_joined(struct hutch_run *run, const struct hutch_command *command,
+                        struct hutch_run **ret, struct hutch_error *err)
 {
-    struct hutch_sandbox *box = NULL;
-    struct hutch_run *run = run_new(on_event, arg, command);
+    struct hutch_sandbox *box = run->box;
 
-    if (!run)
-        return err_oom(err);
-    int r = box_start(policy, false, on_event, arg, &box, err);
-    if (r < 0) {
-        run_free(run);
-        return r;
-    }
-    run->owner = true;
-    run->arena = &box->plan->arena; /* which has room, and ends with it */
-    join_box(run, box);
-    r = plan_command_build(box->plan, command, run->arena, &run->command, err);
+    int r = plan_command_build(box->plan, command, run->arena, &run->command, err);
+    /* One of its own comes first: it sets itself up while this side does the rest. */
+    if (r == 0 && run->owner)
+        r = box_start(box, err);
     if (r == 0)
         r = start(run, command, err);
     if (r < 0) {
@@ -322,6 +314,25 @@ int run_start(const struct policy *policy, const struct hutch_command *command,
     }
     *ret = run;
     return 0;
+}
+
+int run_start(const struct policy *policy, const struct hutch_command *command,
+              hutch_event_fn *on_event, void *arg, struct hutch_run **ret, struct hutch_error *err)
+{
+    struct hutch_sandbox *box = NULL;
+    struct hutch_run *run = run_new(on_event, arg, command);
+
+    if (!run)
+        return err_oom(err);
+    int r = box_new(policy, false, on_event, arg, &box, err);
+    if (r < 0) {
+        run_free(run);
+        return r;
+    }
+    run->owner = true;
+    run->arena = &box->plan->arena; /* which has room, and ends with it */
+    join_box(run, box);
+    return start_joined(run, command, ret, err);
 }
 
 int run_start_in(struct hutch_sandbox *box, const struct hutch_command *command,
@@ -340,15 +351,7 @@ int run_start_in(struct hutch_sandbox *box, const struct hutch_command *command,
     if (!run)
         return err_oom(err);
     join_box(run, box);
-    int r = plan_command_build(box->plan, command, run->arena, &run->command, err);
-    if (r == 0)
-        r = start(run, command, err);
-    if (r < 0) {
-        run_free(run);
-        return r;
-    }
-    *ret = run;
-    return 0;
+    return start_joined(run, command, ret, err);
 }
 
 /* ---- Ending ---- */

@@ -10,24 +10,13 @@
 #include "cli/rpc/params.h"
 #include "cli/rpc/server.h"
 
-static const char *const names[] = {
-    [HUTCH_EVENT_SANDBOX_STARTED] = "sandbox.started",
-    [HUTCH_EVENT_SANDBOX_STOPPED] = "sandbox.stopped",
-    [HUTCH_EVENT_RUN_STARTED] = "run.started",
-    [HUTCH_EVENT_RUN_OUTPUT] = "run.output",
-    [HUTCH_EVENT_RUN_TIMEOUT] = "run.timeout",
-    [HUTCH_EVENT_RUN_EXITED] = "run.exited",
-    [HUTCH_EVENT_VIOLATION] = "violation",
-    [HUTCH_EVENT_LIMIT_WARNING] = "limit.warning",
-    [HUTCH_EVENT_LIMIT_EXCEEDED] = "limit.exceeded",
-    [HUTCH_EVENT_SHELL_STARTED] = "shell.started",
-    [HUTCH_EVENT_SHELL_STOPPED] = "shell.stopped",
-};
-
 unsigned notify_bit(const char *type)
 {
-    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-        if (names[i] && str_eq(names[i], type))
+    const char *name;
+
+    for (unsigned i = HUTCH_EVENT_SANDBOX_STARTED;
+         !str_eq(name = hutch_event_name((enum hutch_event_type)i), "unknown"); i++) {
+        if (str_eq(name, type))
             return 1U << i;
     }
     return 0;
