@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef BOX_SANITIZED
 #define TEST_SECONDS 90
 #else
 #define TEST_SECONDS 30

@@ -12,6 +12,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Under AddressSanitizer all takes longer and more memory. clang says so by another name. */
+#if defined(__SANITIZE_ADDRESS__)
+#define BOX_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define BOX_SANITIZED 1
+#endif
+#endif
+
 struct box_test {
     const char *name;
     void (*fn)(void);

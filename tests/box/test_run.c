@@ -253,7 +253,7 @@ static void captured_output_is_cut_in_the_middle(void)
 /* Gigabytes go through the command without staying in it. */
 static void much_output_passes_through(void)
 {
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef BOX_SANITIZED
     static const long long len = 100LL << 20, most_kb = 1LL << 40;
 #else
     static const long long len = 2LL << 30, most_kb = 8 * 1024;
