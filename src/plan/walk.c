@@ -19,8 +19,9 @@
 
 struct walk {
     struct arena *arena;
-    const char *at;   /* canonical, a directory */
-    const char *rest; /* still to go */
+    const char *at;    /* canonical, a directory */
+    const char *rest;  /* still to go */
+    const char *known; /* a directory without links in its name, or NULL */
     size_t links;
     bool stopped; /* by the caller, which has said why */
     int end;      /* errno of the look at the component it ended before; 0: that one is there */
@@ -61,6 +62,11 @@ static int step(struct walk *walk, resolve_link_fn *fn, void *arg, struct hutch_
     const char *path = path_join(walk->arena, walk->at, name);
     if (!path)
         return -ENOMEM;
+    if (walk->known && path_is_within(walk->known, path)) {
+        walk->at = path;
+        walk->rest = start + len;
+        return 1;
+    }
     walk->end = lstat(path, &st) < 0 ? errno : 0;
     if (walk->end) /* any other failure must not pass for "not there" */
         return walk->end == ENOENT || walk->end == ENOTDIR || walk->end == EACCES ? 0 : -walk->end;
@@ -81,7 +87,7 @@ static int step(struct walk *walk, resolve_link_fn *fn, void *arg, struct hutch_
 int resolve_walk(struct resolver *resolver, const struct policy_item *item, resolve_link_fn *fn,
                  void *arg, struct resolved_walk *ret, struct hutch_error *err)
 {
-    struct walk walk = {.arena = resolver->arena};
+    struct walk walk = {.arena = resolver->arena, .known = resolver->walked};
     char shown[256];
     int r = resolve_start(resolver, item, &walk.at, &walk.rest, err);
 
@@ -94,6 +100,7 @@ int resolve_walk(struct resolver *resolver, const struct policy_item *item, reso
                     str_printable(item->text, shown, sizeof shown));
     if (r < 0)
         return r;
+    resolver->walked = walk.at; /* names of one directory come one after another */
     *ret = (struct resolved_walk){
         .directory = walk.at, .rest = walk.rest + strspn(walk.rest, "/"), .error = walk.end};
     return 0;

@@ -99,6 +99,17 @@ static _Noreturn void give_up(const struct init *init, enum proto_step step, uin
 
 /* ---- Serving ---- */
 
+/* Whether something may have come to be in a watched directory since the last look. Empties FD_SIGNALS. */
+static bool has_changed(const struct init *init)
+{
+    struct signalfd_siginfo info;
+    bool changed = init->watch.polls;
+
+    while (read(FD_SIGNALS, &info, sizeof info) > 0)
+        changed = changed || info.ssi_signo == WATCH_SIGNAL;
+    return changed;
+}
+
 /*
  * End what is left; then what was created although protected is gone for good. Orphans become our
  * children: who has none is alone. Asking is cheaper than kill(-1), which looks at every process of
@@ -117,7 +128,7 @@ static unsigned sweep(struct init *init)
         kill(-1, SIGKILL);
         left = sys_wait_all();
     }
-    if (init->plan->watch_count > 0)
+    if (init->plan->watch_count > 0 && has_changed(init))
         watch_look(&init->watch);
     return left;
 }
@@ -392,13 +403,9 @@ static void report_exit(struct init *init, pid_t pid, const struct sys_exit *end
 /* A signal says only that there is something to see; anybody inside can send one. */
 static void serve_signals(struct init *init)
 {
-    struct signalfd_siginfo info;
     struct sys_exit ended;
-    bool changed = false;
 
-    while (read(FD_SIGNALS, &info, sizeof info) > 0)
-        changed = changed || info.ssi_signo == WATCH_SIGNAL;
-    if (changed)
+    if (has_changed(init))
         watch_look(&init->watch);
     /* Every child: commands are reported, orphans that became ours are just reaped. */
     for (int pid = sys_wait_any(&ended); pid > 0; pid = sys_wait_any(&ended)) {
