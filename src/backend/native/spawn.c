@@ -309,6 +309,13 @@ bool init_spawn_spare(struct init_spawn *spawn)
     if (__atomic_load_n(&spawn->tid, __ATOMIC_ACQUIRE) == 0)
         return false;
     sys_word_set(&spawn->go);
+    /*
+     * A command of before may have stopped it, and nobody would wake it. What stops it again and again
+     * holds this sandbox up until the engine's deadline, which then ends the whole of it.
+     */
+    pid_t pid = __atomic_load_n(&spawn->tid, __ATOMIC_ACQUIRE);
+    if (pid)
+        kill(pid, SIGCONT);
     sys_share_wait(&spawn->tid);
     if (!spawn->error && !spawn->executing)
         return false; /* a command of before had killed it, which it did not know yet */
