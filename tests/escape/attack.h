@@ -52,6 +52,7 @@ extern const struct verb proc_verbs[];
 extern const struct verb process_verbs[];
 extern const struct verb lifetime_verbs[];
 extern const struct verb terminal_verbs[];
+extern const struct verb resident_verbs[];
 extern const struct verb syscall_verbs[];
 extern const struct verb filter_verbs[];
 extern const struct verb kernel_verbs[];

@@ -7,6 +7,7 @@ under bwrap for comparison. Speaks TAP; the table comes after it, as comments.
 import argparse
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -23,10 +24,14 @@ import group_b
 import group_c
 import group_d
 import group_f
+import group_i
 from case import run_case
 from stage import SCRATCH, Stage, Tools, marked
 
-CASES = [case for group in (group_a, group_b, group_c, group_d, group_f) for case in group.CASES]
+GROUPS = (group_a, group_b, group_c, group_d, group_f, group_i)
+# By number; what shares one stays in its order.
+CASES = sorted((case for group in GROUPS for case in group.CASES),
+               key=lambda case: int(re.match(r"[A-I](\d+)", case.id).group(1)))
 
 HEADER = """# Attacks on hutch
 

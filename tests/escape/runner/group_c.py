@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""C: process 1, the supervisor, lifetime, results, the terminal."""
+"""C: process 1, the supervisor, lifetime, results, the terminal. C28 is with the shells."""
 import hashlib
 import os
 import pty
@@ -326,8 +326,6 @@ CASES = [
          bwrap=False),
     Case("C27b", "a script with /proc/self/exe as interpreter", setup=own_copy,
          play=run_as_interpreter, bwrap=False),
-    Case("C28", "a resident against a run that joins",
-         skip="no second run can join a sandbox of the command yet"),
     Case("C29a", "descriptors that the caller left open", ["extra-fds"], setup=leave_open),
     Case("C29b", "standard output is a file of the host", play=run_with_file("stdout", ())),
     Case("C29c", "standard input is a file of the host", play=run_with_file("stdin", ())),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""F: services and secrets of the host, G: load, H: network, I: shells."""
+"""F: services and secrets of the host, G: load, H: network."""
 import os
 import secrets
 import socket
@@ -351,6 +351,4 @@ CASES = [
          play=refused(["--allow-host", "registry.example:443"])),
     Case("H61c", "an allowed host with a NUL-like name is refused", bwrap=False,
          play=refused(["--net", "allow", "--allow-host", "evil.example%00.registry.example"])),
-    Case("I62", "output that forges the markers of a lasting shell",
-         skip="there is no lasting shell yet (`hutch shell` comes later)"),
 ]
