@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """A: paths that the trusted side touches while it sets up, protects or hides."""
+import base64
 import json
 import os
+import re
 import signal
 import subprocess
 import time
 
 from case import Case, naive, own_ns
+from server import Server
 from stage import DONE, ESCAPED, HELD, REFUSED
 
 
@@ -218,6 +221,81 @@ def run_while_flipping(flags, verb):
     return play
 
 
+# ---- A8: the same while file calls of the host look, and the one who flips is inside
+
+SECRET = "hutch-escape-secret"
+
+
+def flipped_inside(stage):
+    """`box` in the workspace is a directory and, every other moment, a link to `out`, which is hidden."""
+    stage.canary("out/canary", SECRET)
+    stage.never("leak")
+    stage.never("out/made")
+    (stage.work / "box").mkdir()
+    (stage.work / "other").symlink_to("../out")
+    stage.file("work/box/canary", "mine")
+
+
+def look_then(act):
+    """As a file tool does that checks a name and then uses it."""
+    def control(stage):
+        stage.start([stage.attack, "exchange", stage.work / "box", stage.work / "other"])
+        for _ in range(100000):
+            if not (stage.work / "box").is_symlink():
+                try:
+                    act(stage.work / "box")
+                except OSError:
+                    pass
+            if stage.touched():
+                return
+    return naive(control)
+
+
+def read_and_tell(path):
+    if SECRET in (path / "canary").read_text():
+        (path.parent.parent / "leak").touch()
+
+
+READS = [("file.read", {"path": "box/canary"}),
+         ("file.grep", {"pattern": "e", "path": "box"}),
+         ("file.download", {"paths": ["box/canary"]}),
+         ("file.glob", {"pattern": "box/*"}),
+         ("file.list", {"path": "box"}),
+         ("file.stat", {"path": "box/canary"})]
+WRITES = [("file.write", {"path": "box/made", "content": "x"}),
+          ("file.upload", {"files": [{"path": "box/made", "content_base64": "eA=="}]}),
+          ("file.edit", {"path": "box/canary", "old": "e", "new": "e", "all": True}),
+          ("file.write", {"path": "box/canary", "content": "mine"}),
+          ("file.delete", {"path": "box/made"}),
+          ("file.delete", {"path": "box", "recursive": True})]
+
+
+def calls_while_flipping(calls):
+    """What the calls answer is theirs to say; what they showed or changed is not."""
+    def play(stage):
+        server = Server(stage, filesystem={"hide": [str(stage.out)]})
+        server.start(["exchange", stage.work / "box", stage.work / "other"])
+        # In base64 too, at each of the three ways it can fall.
+        shown = [SECRET, *(base64.b64encode(b"x" * n + SECRET.encode()).decode()[4:-4] for n in range(3))]
+        end = time.monotonic() + 1.0
+        worked = 0
+        while time.monotonic() < end:
+            for method, params in calls:
+                try:
+                    answer = json.dumps(server.call(method, sandbox=server.sandbox, **params))
+                except ValueError:
+                    continue
+                worked += 1
+                if any(text in answer for text in shown) or str(len(SECRET)) in sizes_in(answer):
+                    return ESCAPED, f"{method} showed {answer[:80]}"
+        return (HELD, f"{worked} calls worked") if worked else (1, "not one call worked")
+    return play
+
+
+def sizes_in(answer):
+    return re.findall(r'"size": (\d+)', answer)
+
+
 # ---- A9: names that are not files
 
 def odd_files(stage):
@@ -367,8 +445,11 @@ CASES = [
     Case("A7b", "protected parent exchanged with a link during set-up", setup=flipping(".git"),
          control=look_then_make, bwrap=False,
          play=run_while_flipping(GIT, ["make", "mkdir", ".git/hooks"])),
-    Case("A8", "file calls of the host against a racing sandbox",
-         skip="there are no file calls yet (`hutch rpc` comes later)"),
+    Case("A8a", "reading file calls of the host against a racing sandbox", setup=flipped_inside,
+         control=look_then(read_and_tell), play=calls_while_flipping(READS), bwrap=False),
+    Case("A8b", "writing file calls of the host against a racing sandbox", setup=flipped_inside,
+         control=look_then(lambda path: (path / "made").touch()),
+         play=calls_while_flipping(WRITES), bwrap=False),
     Case("A9a", "protected and hidden names are FIFOs and sockets", setup=odd_files, play=open_odd,
          bwrap=False),
     Case("A9b", "a protected name is a link to itself", setup=link_to_itself, play=protect_loop,
