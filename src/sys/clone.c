@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 /* clang says it by another name. */
@@ -101,18 +102,12 @@ int sys_vfork_call(int (*fn)(void *arg), void *arg, void *stack, size_t stack_si
                            CLONE_VM | CLONE_FILES | CLONE_VFORK | SIGCHLD, arg));
 }
 
-int sys_share_call(int (*fn)(void *arg), void *arg, void *stack, size_t stack_size)
-{
-    return ret_errno(
-        clone(fn, end_of_stack(stack, stack_size), CLONE_VM | CLONE_FILES | SIGCHLD, arg));
-}
-
 int sys_share_start(int (*fn)(void *arg), void *arg, void *stack, size_t stack_size, pid_t *tid)
 {
-    return ret_errno(
-        clone(fn, end_of_stack(stack, stack_size),
-              CLONE_VM | CLONE_FILES | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD, arg,
-              tid, NULL, tid));
+    return ret_errno(clone(fn, end_of_stack(stack, stack_size),
+                           CLONE_VM | CLONE_FILES | CLONE_FS | CLONE_PARENT_SETTID |
+                               CLONE_CHILD_CLEARTID | SIGCHLD,
+                           arg, tid, NULL, tid));
 }
 
 void sys_share_wait(const pid_t *tid)
@@ -127,6 +122,16 @@ void sys_word_wait(const int *word)
 {
     while (__atomic_load_n(word, __ATOMIC_ACQUIRE) == 0)
         SYS_RAW(SYS_futex, word, FUTEX_WAIT, 0, 0);
+}
+
+void sys_word_wait_for(const int *word, const pid_t *tid)
+{
+    /* Its end changes the other word: nobody wakes us then, and we look. */
+    static const struct timespec patience = {.tv_nsec = 20 * 1000 * 1000};
+
+    while (__atomic_load_n(word, __ATOMIC_ACQUIRE) == 0 &&
+           __atomic_load_n(tid, __ATOMIC_ACQUIRE) != 0)
+        SYS_RAW(SYS_futex, word, FUTEX_WAIT, 0, &patience);
 }
 
 void sys_word_set(int *word)

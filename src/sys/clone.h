@@ -32,16 +32,18 @@ int sys_clone_into(uint64_t flags, int cgroup, int *ret_pidfd);
  */
 int sys_vfork_call(int (*fn)(void *arg), void *arg, void *stack, size_t stack_size);
 
-/* The same without sleeping: the child runs beside its parent, which must wait for it (pid). */
-int sys_share_call(int (*fn)(void *arg), void *arg, void *stack, size_t stack_size);
-
 /*
- * The same, for one that execs at some time: *tid is not 0 until it has left the memory, by that or by its
- * end, and sys_share_wait() waits for it. Those two and sys_word_*() leave errno alone, which both share.
+ * The same without sleeping: the child runs beside its parent, and shares its root and directory too. *tid
+ * is not 0 until it has left the memory, by exec or by its end, and sys_share_wait() waits for that. This
+ * and sys_word_*() leave errno alone, which both share.
  */
 int sys_share_start(int (*fn)(void *arg), void *arg, void *stack, size_t stack_size, pid_t *tid);
 void sys_share_wait(const pid_t *tid);
 
-/* A word in shared memory that is 0 until somebody sets it. */
+/*
+ * A word in shared memory that is 0 until somebody sets it. Who waits for one that a child sets names the
+ * child too, which may end before.
+ */
 void sys_word_wait(const int *word);
+void sys_word_wait_for(const int *word, const pid_t *tid);
 void sys_word_set(int *word);

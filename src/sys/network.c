@@ -13,15 +13,17 @@
 
 int sys_network_new(void)
 {
+    return ret_errno(unshare(CLONE_NEWNET));
+}
+
+int sys_network_up(void)
+{
     struct ifreq request = {.ifr_name = "lo"};
-    int r = ret_errno(unshare(CLONE_NEWNET));
-    if (r < 0)
-        return r;
     fd_auto int sock = ret_errno(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     if (sock < 0)
         return sock;
 
-    r = ret_errno(ioctl(sock, SIOCGIFFLAGS, &request));
+    int r = ret_errno(ioctl(sock, SIOCGIFFLAGS, &request));
     if (r < 0)
         return r;
     request.ifr_flags = (short)(request.ifr_flags | IFF_UP);

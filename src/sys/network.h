@@ -2,11 +2,14 @@
 /* Network namespaces. */
 #pragma once
 
-/*
- * Move the calling process into a new network namespace with its loopback up (the kernel then gives
- * it 127.0.0.1 and ::1). Returns a close-on-exec descriptor of the namespace.
- */
+/* Move the calling process into a new network namespace, in which everything is down. */
 int sys_network_new(void);
+
+/*
+ * Take the loopback of its network namespace up: the kernel then gives it 127.0.0.1 and ::1. Returns a
+ * close-on-exec descriptor of the namespace.
+ */
+int sys_network_up(void);
 
 /* Move the calling process into the network namespace `ns`. */
 int sys_network_enter(int ns);

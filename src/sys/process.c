@@ -123,16 +123,6 @@ int sys_wait_any(struct sys_exit *ret)
     return pid;
 }
 
-int sys_wait_for(pid_t pid)
-{
-    int r;
-
-    do {
-        r = ret_errno(wait4(pid, NULL, 0, NULL));
-    } while (r == -EINTR);
-    return r;
-}
-
 void sys_children_usage(struct rusage *ret)
 {
     /* It fails for bad arguments alone. */

@@ -34,9 +34,6 @@ int sys_pidfd_wait(int pidfd, bool block, struct sys_exit *ret);
 /* Reap any child without waiting. Returns its pid, 0 when none has ended, -ECHILD when none is. */
 int sys_wait_any(struct sys_exit *ret);
 
-/* Wait for one child to end. */
-int sys_wait_for(pid_t pid);
-
 /* What all children that were waited for have used, and those they waited for. */
 void sys_children_usage(struct rusage *ret);
 

@@ -12,15 +12,11 @@
 const char *native_step_name(enum proto_step step)
 {
     static const char *const names[] = {
-        [STEP_CLONE] = "clone",
-        [STEP_PROCESS] = "process",
-        [STEP_NETWORK] = "network",
-        [STEP_IDS] = "ids",
-        [STEP_MOUNTS] = "mounts",
-        [STEP_ENTER] = "enter",
-        [STEP_LANDLOCK] = "landlock",
-        [STEP_PRIVILEGES] = "privileges",
-        [STEP_DESCRIPTORS] = "descriptors",
+        [STEP_CLONE] = "clone",       [STEP_PROCESS] = "process",
+        [STEP_IDS] = "ids",           [STEP_PRIVILEGES] = "privileges",
+        [STEP_MOUNTS] = "mounts",     [STEP_ENTER] = "enter",
+        [STEP_LANDLOCK] = "landlock", [STEP_DESCRIPTORS] = "descriptors",
+        [STEP_FILTER] = "filter",     [STEP_NETWORK] = "network",
     };
     _Static_assert(ARRAY_LEN(names) == STEP_COUNT, "every step has a name");
 
@@ -103,7 +99,8 @@ int native_describe_setup(const struct plan *plan, enum proto_step step, uint32_
     case STEP_PROCESS:
         return err_sys(err, -error, "process", "cannot prepare the sandbox's first process");
     case STEP_NETWORK:
-        return err_sys(err, -error, "network", "cannot set up loopback and host name");
+        return err_sys(err, -error, "network",
+                       "cannot make the network, or leave privileges with it");
     case STEP_IDS:
         if (error == EPERM || error == EACCES)
             return err_sys(err, -error, "ids",
@@ -114,6 +111,8 @@ int native_describe_setup(const struct plan *plan, enum proto_step step, uint32_
     case STEP_DESCRIPTORS:
         return err_sys(err, -error, "descriptors",
                        "cannot close what the sandbox inherited, or watch its protected paths");
+    case STEP_FILTER:
+        return err_sys(err, -error, "filter", "cannot filter the calls of the first process");
     case STEP_ENTER: return err_sys(err, -error, "enter", "cannot enter the new file system");
     default: return err_sys(err, -error, native_step_name(step), "cannot drop privileges");
     }

@@ -4,13 +4,14 @@
  *
  * Init is a fork of the engine in new namespaces. It lives through these stages:
  *
- *  1. own process   Should: have a second process make the network; leave the caller's session,
- *                   default every signal, wipe its arguments.
- *  2. ids           Should: wait until the engine has mapped the ids.
+ *  1. own process   Should: leave the caller's session, default every signal, wipe its arguments.
+ *  2. ids           Should: wait until the engine has mapped the ids; refuse nested user namespaces,
+ *                   leave the session keyring, see to it that no exec gives privileges.
  *                   Mustn't: make a file before that (it would have no owner).
- *  3. files         Should: build the plan's file system and enter it, and the network.
- *  4. privileges    Should: refuse nested user namespaces, leave the session keyring, close every
- *                   inherited descriptor, drop all capabilities, put a filter on.
+ *  3. files         Should: have the first command's process make the network meanwhile; build the
+ *                   plan's file system and enter it.
+ *  4. locks         Should: close every inherited descriptor, put a filter on, enter the network, drop
+ *                   all capabilities.
  *                   Mustn't: keep anything of the engine but the socket and its pidfd.
  *  5. serve         Should: start commands, answer for their filters, pass signals on, reap, report;
  *                   end with the engine.
@@ -179,7 +180,7 @@ static void exec_failed(const struct init *init, const struct proto_request *req
 
 /* ---- The spare ---- */
 
-static struct init_spawn new_spawn(const struct init *init)
+struct init_spawn init_new_spawn(const struct init *init)
 {
     return (struct init_spawn){
         .plan = init->plan,
@@ -200,7 +201,7 @@ static void make_spare(struct init *init)
 {
     if (!init->plan->lasting || init->spare_pid)
         return;
-    init->spare = new_spawn(init);
+    init->spare = init_new_spawn(init);
     int pid = init_spawn_prepare(&init->spare);
     init->spare_pid = pid < 0 ? 0 : pid;
 }
@@ -227,7 +228,7 @@ static pid_t use_spare(struct init *init, struct init_spawn *spawn)
     spare->terminal = spawn->terminal;
     spare->joins = spawn->joins;
     spare->join_count = spawn->join_count;
-    if (!init_spawn_spare(spare)) {
+    if (!init_spawn_spare(spare, pid)) {
         drop_spare(init);
         return 0;
     }
@@ -280,7 +281,7 @@ static void start(struct init *init, const struct proto_request *request, struct
 static void serve_exec(struct init *init, const struct proto_request *request, size_t len,
                        const int *fds, size_t fd_count)
 {
-    struct init_spawn spawn = new_spawn(init);
+    struct init_spawn spawn = init_new_spawn(init);
     struct request_strings strings = {0};
     size_t streams = request->tty ? 0 : 3;
     char *text = init->in.bytes + sizeof *request;

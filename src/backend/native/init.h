@@ -62,7 +62,11 @@ struct init_spawn {
     enum proto_exec_step step; /* out */
 
     /* Of a spare: a child that has put everything on and waits for its command. */
-    int go;
+    bool first;     /* it is there from the beginning, and makes the network */
+    int placed;     /* for that one: init's descriptors are in their places, and will stay there */
+    int made;       /* by that one: the network is there, or will not be */
+    int network;    /* out: its namespace, or why there is none */
+    int go;         /* the rest of this is filled in */
     pid_t tid;      /* 0 when it has left our memory */
     bool executing; /* it has come as far as exec */
 };
@@ -73,7 +77,7 @@ int init_spawn(struct init_spawn *spawn);
 /*
  * Have a child do beforehand what takes long and is the same for every command. It runs beside us; *spawn
  * must stay. Returns its pid or -errno. It then becomes a command by init_spawn_spare(), once the rest of
- * *spawn is filled in; returns false when it has ended before, and sets `error` as init_spawn() does.
+ * *spawn is filled in; returns false when it was killed before, and sets `error` as init_spawn() does.
  */
 int init_spawn_prepare(struct init_spawn *spawn);
-bool init_spawn_spare(struct init_spawn *spawn);
+bool init_spawn_spare(struct init_spawn *spawn, pid_t pid);

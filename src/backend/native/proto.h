@@ -39,12 +39,13 @@ enum proto_step {
     STEP_CLONE,
     STEP_PROCESS,
     STEP_IDS,
+    STEP_PRIVILEGES,
     STEP_MOUNTS,
     STEP_ENTER,
     STEP_LANDLOCK,
-    STEP_PRIVILEGES,
-    STEP_NETWORK, /* made beside the others; what is left of it then */
     STEP_DESCRIPTORS,
+    STEP_FILTER,
+    STEP_NETWORK, /* made beside the others; what is left of it then */
     STEP_COUNT,
 };
 

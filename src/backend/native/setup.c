@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "backend/native/state.h"
+#include "base/fd.h"
 #include "base/str.h"
 #include "filter/filter.h"
 #include "sys/clone.h"
@@ -25,27 +26,21 @@
 #include "sys/seccomp.h"
 
 /*
- * A network namespace takes the kernel as long to make as all mounts together. So a second process
- * makes it, while init builds the files; it shares init's memory and descriptors, and ends before
- * anything untrusted starts.
+ * The process of the first command is there from the beginning when there is a network to make: making
+ * that takes as long as all the files, and another processor can do it.
  */
-SYS_OWN_STACK static int make_network(void *arg)
+static int start_first(struct init *init)
 {
-    struct init *init = arg;
-
-    init->network = sys_network_new();
-    _exit(0);
-}
-
-static int start_network(struct init *init)
-{
-    init->network_pid = 0;
     if (init->plan->net != NET_NONE)
         return 0;
-    init->network_pid = sys_share_call(make_network, init, init->stack, STACK_BYTES);
-    if (init->network_pid > 0)
-        sys_run_elsewhere(init->network_pid);
-    return init->network_pid < 0 ? init->network_pid : 0;
+    init->spare = init_new_spawn(init);
+    init->spare.first = true;
+    init->spare.network = -EIO; /* should it be killed before it can say */
+    init->spare_pid = init_spawn_prepare(&init->spare);
+    if (init->spare_pid < 0)
+        return init->spare_pid;
+    sys_run_elsewhere(init->spare_pid);
+    return 0;
 }
 
 static int own_process(struct init *init)
@@ -59,16 +54,6 @@ static int own_process(struct init *init)
     if (r == 0)
         r = ret_errno(sethostname(init->plan->hostname, strlen(init->plan->hostname)));
     return r < 0 ? r : sys_wipe_arguments();
-}
-
-static int join_network(struct init *init)
-{
-    if (!init->network_pid)
-        return 0;
-    int r = sys_wait_for(init->network_pid);
-    if (r >= 0)
-        r = init->network < 0 ? init->network : sys_network_enter(init->network);
-    return r < 0 ? r : 0;
 }
 
 /*
@@ -117,10 +102,19 @@ static int take_ids(struct init *init)
     if (r == 0 && init->plan->layout == LAYOUT_HOST)
         r = sys_userns_forbid();
     /* Not earlier: /proc/PID/uid_map of an undumpable process is closed to the engine too. */
+    return r < 0 ? r : sys_undumpable();
+}
+
+/* What every process of the sandbox lacks from its beginning. */
+static int drop_privileges(struct init *init)
+{
+    int r = sys_keyring_leave();
+
     if (r == 0)
-        r = sys_undumpable();
-    /* Nor this: on a host with few processors it would keep the engine from mapping the ids. */
-    return r < 0 ? r : start_network(init);
+        r = sys_drop_bounding();
+    if (r == 0)
+        r = sys_no_new_privs();
+    return r < 0 ? r : start_first(init);
 }
 
 static int open_signals(void)
@@ -184,18 +178,6 @@ static int keep_descriptors(struct init *init)
     return r < 0 ? r : watch_open(&init->watch, plan);
 }
 
-static int drop_privileges(struct init *init)
-{
-    const struct filter *filter = init->plan->init_filter;
-    int r = sys_keyring_leave();
-
-    if (r == 0)
-        r = sys_drop_bounding();
-    if (r == 0)
-        r = sys_no_new_privs();
-    return r < 0 ? r : sys_seccomp_load(filter->code, filter->len);
-}
-
 static int build_files(struct init *init)
 {
     init->files.root = -1;
@@ -218,24 +200,50 @@ static int build_landlock(struct init *init)
     return init->landlock < 0 ? init->landlock : 0;
 }
 
-static int drop_capabilities(struct init *init)
+/* From here on the child beside us may have descriptors too. */
+static int place(struct init *init)
 {
     int r = keep_descriptors(init);
 
+    if (r < 0)
+        return r;
+    init->spare.landlock = init->landlock;
+    sys_word_set(&init->spare.placed);
+    return 0;
+}
+
+static int put_on_filter(struct init *init)
+{
+    const struct filter *filter = init->plan->init_filter;
+
+    return sys_seccomp_load(filter->code, filter->len);
+}
+
+/* Into the network that the first command's process has made, and nowhere else any more. */
+static int enter_network(struct init *init)
+{
+    int r = 0;
+
+    if (init->spare_pid) {
+        sys_word_wait_for(&init->spare.made, &init->spare.tid);
+        r = init->spare.network < 0 ? init->spare.network : sys_network_enter(init->spare.network);
+        fd_close(&init->spare.network);
+    }
     return r < 0 ? r : sys_drop_capabilities();
 }
 
 int init_set_up(struct init *init, enum proto_step *ret_step, uint32_t *ret_index)
 {
-    /* Privileges go before the wait for the network, all but the one that it takes to enter it. */
+    /* All that can be done before the network is there comes before the wait for it. */
     static const struct {
         enum proto_step step;
         int (*run)(struct init *init);
     } stages[] = {
-        {STEP_PROCESS, own_process},     {STEP_IDS, take_ids},
-        {STEP_MOUNTS, build_files},      {STEP_ENTER, enter_files},
-        {STEP_LANDLOCK, build_landlock}, {STEP_PRIVILEGES, drop_privileges},
-        {STEP_NETWORK, join_network},    {STEP_DESCRIPTORS, drop_capabilities},
+        {STEP_PROCESS, own_process},        {STEP_IDS, take_ids},
+        {STEP_PRIVILEGES, drop_privileges}, {STEP_MOUNTS, build_files},
+        {STEP_ENTER, enter_files},          {STEP_LANDLOCK, build_landlock},
+        {STEP_DESCRIPTORS, place},          {STEP_FILTER, put_on_filter},
+        {STEP_NETWORK, enter_network},
     };
 
     for (size_t i = 0; i < ARRAY_LEN(stages); i++) {

@@ -12,6 +12,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -27,7 +28,9 @@
 #include "sys/cgroup.h"
 #include "sys/clone.h"
 #include "sys/landlock.h"
+#include "sys/network.h"
 #include "sys/path.h"
+#include "sys/privilege.h"
 #include "sys/process.h"
 #include "sys/ret.h"
 #include "sys/seccomp.h"
@@ -222,7 +225,6 @@ static int leave_init(const struct init_spawn *spawn)
         r = set_limits(&spawn->plan->limits, spawn->plan->lasting);
     if (r < 0)
         return r;
-    umask((mode_t)spawn->umask);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     return 0;
@@ -261,6 +263,7 @@ SYS_OWN_STACK static int child_main(void *arg)
         r = leave_init(spawn);
     if (r < 0)
         fail(spawn, EXEC_STEP_LIMITS, r);
+    umask((mode_t)spawn->umask);
     r = enter_directory(spawn->cwd);
     if (r < 0)
         fail(spawn, EXEC_STEP_CWD, r);
@@ -272,6 +275,22 @@ SYS_OWN_STACK static int child_main(void *arg)
 }
 
 /*
+ * The first of all. A network namespace takes the kernel as long to make as all mounts together, so this
+ * is done beside init, which builds the files meanwhile. Privileges are what init had when it began.
+ */
+static int make_network(struct init_spawn *spawn)
+{
+    int r = sys_network_new();
+
+    sys_word_wait(&spawn->placed);
+    if (r == 0)
+        r = sys_network_up();
+    spawn->network = r; /* and init's from now on */
+    sys_word_set(&spawn->made);
+    return r < 0 ? r : sys_drop_capabilities();
+}
+
+/*
  * A spare waits with everything on that is the same for all. It enters its directory last, as the command
  * itself could: by then it has no descriptor of init's that a link of /proc could lead to.
  */
@@ -279,7 +298,9 @@ SYS_OWN_STACK static int spare_main(void *arg)
 {
     struct init_spawn *spawn = arg;
 
-    int r = leave_init(spawn);
+    int r = spawn->first ? make_network(spawn) : 0;
+    if (r == 0)
+        r = leave_init(spawn);
     if (r < 0)
         fail(spawn, EXEC_STEP_LIMITS, r);
     r = put_on_locks(spawn);
@@ -290,6 +311,10 @@ SYS_OWN_STACK static int spare_main(void *arg)
     if (r < 0)
         fail(spawn, EXEC_STEP_LIMITS, r);
     arrange_streams(spawn);
+    r = ret_errno(unshare(CLONE_FS));
+    if (r < 0)
+        fail(spawn, EXEC_STEP_LOCKS, r);
+    umask((mode_t)spawn->umask);
     if (chdir(spawn->cwd) < 0)
         fail(spawn, EXEC_STEP_CWD, -errno);
     become_command(spawn);
@@ -297,28 +322,21 @@ SYS_OWN_STACK static int spare_main(void *arg)
 
 int init_spawn_prepare(struct init_spawn *spawn)
 {
-    spawn->error = 0;
-    spawn->listener = -1;
-    spawn->go = 0;
-    spawn->executing = false;
     return sys_share_start(spare_main, spawn, spawn->stack, spawn->stack_size, &spawn->tid);
 }
 
-bool init_spawn_spare(struct init_spawn *spawn)
+bool init_spawn_spare(struct init_spawn *spawn, pid_t pid)
 {
-    if (__atomic_load_n(&spawn->tid, __ATOMIC_ACQUIRE) == 0)
-        return false;
     sys_word_set(&spawn->go);
     /*
      * A command of before may have stopped it, and nobody would wake it. What stops it again and again
      * holds this sandbox up until the engine's deadline, which then ends the whole of it.
      */
-    pid_t pid = __atomic_load_n(&spawn->tid, __ATOMIC_ACQUIRE);
-    if (pid)
+    if (spawn->plan->lasting && __atomic_load_n(&spawn->tid, __ATOMIC_ACQUIRE) != 0)
         kill(pid, SIGCONT);
     sys_share_wait(&spawn->tid);
     if (!spawn->error && !spawn->executing)
-        return false; /* a command of before had killed it, which it did not know yet */
+        return false; /* it was killed */
     if (spawn->error)
         fd_close(&spawn->listener);
     return true;

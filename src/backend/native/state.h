@@ -33,8 +33,6 @@ struct init {
     const struct plan *plan;
     int sock;
     int landlock; /* before it gets its place among enum init_fd */
-    int network;  /* namespace, when network_pid has made it */
-    pid_t network_pid;
     mode_t umask;
     struct init_files files;
     uint32_t index;      /* which mount a failed step was about */
@@ -52,8 +50,8 @@ struct init {
         pid_t pid; /* 0: free */
         bool last;
     } runs[RUNS_MAX];
-    char *stack; /* for the child that shares our memory: first the network's, then commands */
-    struct init_spawn spare; /* the next command of a sandbox that lasts */
+    char *stack;             /* of the child that shares our memory until it is a command */
+    struct init_spawn spare; /* the first command, and in a sandbox that lasts the next */
     pid_t spare_pid;         /* 0: there is none */
 
     /* Last, and never cleared: every page of it that is touched costs a fault. */
@@ -68,3 +66,6 @@ int init_set_up(struct init *init, enum proto_step *ret_step, uint32_t *ret_inde
 
 /* One step of the set-up is done; how long it took. */
 void init_step_done(struct init *init, enum proto_step step);
+
+/* init.c: what all commands have in common. */
+struct init_spawn init_new_spawn(const struct init *init);

@@ -139,30 +139,68 @@ static void a_vfork_call_shares_memory_and_ends_first(void **state)
     munmap(stack, STACK);
 }
 
+struct shared {
+    int fd;
+    int started;
+    int go;
+    pid_t tid;
+};
+
 static int close_and_exit(void *arg)
 {
-    int *shared = arg;
+    struct shared *shared = arg;
 
-    close(shared[0]);
-    shared[1] = 1;
+    close(shared->fd);
+    umask(0123);
+    sys_word_set(&shared->started);
+    sys_word_wait(&shared->go);
     _exit(6);
 }
 
-/* Memory and descriptors are the parent's own, and it goes on beside the child. */
-static void a_share_call_shares_descriptors(void **state)
+/* Memory, descriptors and the mask of modes are the parent's own, and it goes on beside the child. */
+static void a_started_child_shares_all(void **state)
 {
     enum { STACK = 64 << 10 };
     int status = 0;
-    int shared[2] = {dup(0), 0};
+    struct shared shared = {.fd = dup(0)};
     void *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    mode_t mask = umask(0);
 
-    assert_true(stack != MAP_FAILED && shared[0] >= 0);
-    int pid = sys_share_call(close_and_exit, shared, stack, STACK);
+    assert_true(stack != MAP_FAILED && shared.fd >= 0);
+    int pid = sys_share_start(close_and_exit, &shared, stack, STACK, &shared.tid);
     assert_true(pid > 0);
+    sys_word_wait_for(&shared.started, &shared.tid);
+    assert_int_equal(shared.started, 1);
+    assert_int_equal(shared.tid, pid);
+    assert_int_equal(fcntl(shared.fd, F_GETFD), -1);
+    assert_int_equal(umask(mask), 0123);
+    sys_word_set(&shared.go);
+    sys_share_wait(&shared.tid);
+    assert_int_equal(shared.tid, 0);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 6);
-    assert_int_equal(shared[1], 1);
-    assert_int_equal(fcntl(shared[0], F_GETFD), -1);
+    munmap(stack, STACK);
+}
+
+static int just_exit(void *arg)
+{
+    _exit(7);
+}
+
+/* A word that nobody will set any more. */
+static void a_child_that_ends_is_not_waited_for(void **state)
+{
+    enum { STACK = 64 << 10 };
+    int never = 0;
+    pid_t tid = 0;
+    void *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    assert_true(stack != MAP_FAILED);
+    int pid = sys_share_start(just_exit, NULL, stack, STACK, &tid);
+    assert_true(pid > 0);
+    sys_word_wait_for(&never, &tid);
+    assert_int_equal(tid, 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
     munmap(stack, STACK);
 }
 
@@ -173,7 +211,8 @@ int main(void)
         cmocka_unit_test(an_ordinary_child),
         cmocka_unit_test(the_end_is_not_the_callers),
         cmocka_unit_test(a_vfork_call_shares_memory_and_ends_first),
-        cmocka_unit_test(a_share_call_shares_descriptors),
+        cmocka_unit_test(a_started_child_shares_all),
+        cmocka_unit_test(a_child_that_ends_is_not_waited_for),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,9 +65,12 @@ static int look_at_new(ino_t before)
     struct sockaddr_in away = {.sin_family = AF_INET, .sin_port = htons(9)};
     int open_before = open_fds();
 
-    int first = sys_network_new();
-    if (first == -EPERM || first == -EACCES || first == -ENOSPC || first == -EINVAL)
+    int r = sys_network_new();
+    if (r == -EPERM || r == -EACCES || r == -ENOSPC || r == -EINVAL)
         return 77;
+    if (r < 0 || has_loopback())
+        return 1;
+    int first = sys_network_up();
     if (first < 0)
         return 1;
     if (open_fds() != open_before + 1 || fcntl(first, F_GETFD) != FD_CLOEXEC)
@@ -87,7 +90,7 @@ static int look_at_new(ino_t before)
         return 6;
 
     /* From one to the other and back. */
-    int second = sys_network_new();
+    int second = sys_network_new() < 0 ? -1 : sys_network_up();
     if (second < 0 || namespace_of_ours() == mine || !is_namespace(second, namespace_of_ours()))
         return 7;
     if (sys_network_enter(first) < 0 || namespace_of_ours() != mine || !has_loopback())
