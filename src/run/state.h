@@ -1,7 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the supervisor knows of one run. For the files of this folder. */
+/*
+ * What the supervisor knows of one run. For the files of this folder.
+ *
+ *              STARTED              EXITED, or init gone             streams at their end
+ *   SETTING_UP ───────► RUNNING ─────────────────────► DRAINING ─────────────────────────► OVER
+ *        │                 │ deadline: SIGTERM to the tree, GRACE_MS later SIGKILL
+ *        └─ FAILED: step returns the error, nothing has run
+ *
+ * A sandbox of a run's own ends with its command: before it says EXITED, init kills and reaps what the
+ * command left behind, and then every pipe has an end. So DRAINING terminates, and when such a run is
+ * OVER no process of it exists. Init itself ends meanwhile, its namespaces with it; run_free() waits
+ * for that.
+ *
+ * In a sandbox that lasts, what a command left behind lives on and may hold its pipes open. There
+ * DRAINING ends when nothing more is in them.
+ *
+ * run.c starts and frees a run, step.c takes it from state to state, streams.c has its standard streams,
+ * end.c what ends it, report.c its result.
+ */
 #pragma once
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -16,6 +35,19 @@
 #define VIOLATIONS_MAX 128
 
 enum run_state { RUN_SETTING_UP, RUN_RUNNING, RUN_DRAINING, RUN_OVER, RUN_FAILED };
+
+/* What an epoll event is about. */
+enum run_tag {
+    TAG_EVENTS,
+    TAG_EXIT,
+    TAG_TIMER,
+    TAG_MONITOR,
+    TAG_STDIN,
+    TAG_STDOUT,
+    TAG_STDERR,
+    TAG_WAKE,
+    TAG_ROOM, /* for input that the caller writes */
+};
 
 struct hutch_run {
     enum run_state state;
@@ -57,9 +89,49 @@ struct hutch_run {
     void *arg;
 };
 
-/* run.c, for box.c: something for this run; and that there was. */
+/* run.c: an event of this run; and the error of one whose sandbox is there no more. */
+void run_emit(struct hutch_run *run, struct hutch_event event);
+int run_no_box(struct hutch_error *err);
+
+/* step.c: what is waited for, from the start. For box.c: something for this run; and that there was. */
+int run_open_loop(struct hutch_run *run);
 void run_on_event(struct hutch_run *run, struct sandbox_event *event);
 void run_wake(const struct hutch_run *run);
+
+/* streams.c: the caller's descriptors are duplicated: it may close or reuse its own at any time. */
+int run_take_caller_fds(struct hutch_run *run, const struct hutch_command *command);
+
+/* Three pipes: our ends go to relays, the other ends to the command. */
+int run_start_pipes(struct hutch_run *run, int stdio[3]);
+
+/* The terminal was made inside; its master end has arrived. Takes *master. */
+int run_start_terminal(struct hutch_run *run, int *master);
+
+/*
+ * A receiver of output that goes away must not kill the program we live in. Its handlers are not ours to
+ * change, but this thread's mask is, for as long as we hold it.
+ */
+struct run_quiet {
+    sigset_t pipe_set;
+    sigset_t old;
+};
+
+void run_begin_quiet(struct run_quiet *quiet);
+void run_end_quiet(const struct run_quiet *quiet);
+
+/* end.c: set the deadline; and what to do when TAG_TIMER and TAG_MONITOR say that it is time. */
+int run_set_timer(struct hutch_run *run, uint64_t ms);
+void run_on_deadline(struct hutch_run *run);
+int run_on_monitor(struct hutch_run *run, struct hutch_error *err);
+
+/* A limit that the host itself is below is worth a word: it will never be what ends the run. */
+void run_warn_of_absurd(struct hutch_run *run);
+
+/* The command's own end may have been a limit's doing. */
+void run_judge_end(struct hutch_run *run);
+
+/* A run in a sandbox that lasts, and that nobody will hear of any more. */
+void run_abandon(struct hutch_run *run);
 
 /* report.c: the result of a run that is over. */
 int run_report(struct hutch_run *run, struct hutch_result **ret, struct hutch_error *err);

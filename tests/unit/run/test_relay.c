@@ -19,7 +19,7 @@
 
 enum { TAG = 7, BIG = 300000 };
 
-/* A relay with an epoll set of its own, driven as run.c drives it. */
+/* A relay with an epoll set of its own, driven as step.c drives it. */
 static struct rig {
     int epoll;
     struct relay relay;

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What ends a run, other than its command's own will: a deadline, a limit, the caller. And what a command
+ * that ended by itself died of.
+ */
+#include <signal.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/num.h"
+#include "run/run.h"
+#include "run/state.h"
+#include "sys/ret.h"
+
+#define GRACE_MS 2000
+#define LAST_MS 1000
+
+static void end_with(struct hutch_run *run, enum hutch_reason reason)
+{
+    if (run->ending == HUTCH_EXITED && !run->exited)
+        run->ending = reason;
+}
+
+static int signal_run(struct hutch_run *run, int signal, enum sandbox_scope scope)
+{
+    struct sandbox *sandbox = run->box->sandbox;
+
+    return sandbox->ops->signal(sandbox, run->id, signal, scope, NULL);
+}
+
+/* All that is this run's to end. */
+static enum sandbox_scope own_scope(const struct hutch_run *run)
+{
+    return run->owner ? SCOPE_ALL : SCOPE_TREE;
+}
+
+int run_set_timer(struct hutch_run *run, uint64_t ms)
+{
+    struct itimerspec spec = {
+        .it_value = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000}};
+
+    return ret_errno(timerfd_settime(run->timer, 0, &spec, NULL));
+}
+
+/*
+ * Kill everything but init, which still has things to put right and the usage to report; when it does
+ * not within LAST_MS, or when nothing runs yet in a sandbox of the run's own, init too.
+ */
+static void kill_all(struct hutch_run *run, enum sandbox_scope scope)
+{
+    bool asked = (run->state == RUN_RUNNING || !run->owner) && !run->last_chance &&
+                 signal_run(run, SIGKILL, scope) == 0 && run_set_timer(run, LAST_MS) == 0;
+
+    run->last_chance = true;
+    if (!asked)
+        run->box->sandbox->ops->kill(run->box->sandbox);
+}
+
+/* ---- Deadline ---- */
+
+/* First a request to everything in the sandbox, then, after the grace, no more requests. */
+void run_on_deadline(struct hutch_run *run)
+{
+    uint64_t expirations;
+
+    if (read(run->timer, &expirations, sizeof expirations) < 0 || run->exited || run->box->gone)
+        return;
+    if (run->in_grace || run->last_chance) {
+        kill_all(run, own_scope(run));
+        return;
+    }
+    end_with(run, HUTCH_TIMEOUT);
+    run->in_grace = true;
+    run_emit(run, (struct hutch_event){.type = HUTCH_EVENT_RUN_TIMEOUT});
+    /* Not started yet, not reachable, or no timer for the grace: then there is none. */
+    if (run->state != RUN_RUNNING || signal_run(run, SIGTERM, own_scope(run)) < 0 ||
+        run_set_timer(run, GRACE_MS) < 0)
+        kill_all(run, own_scope(run));
+}
+
+/* ---- Limits ---- */
+
+static void emit_finding(struct hutch_run *run, const struct monitor_finding *finding)
+{
+    run_emit(run, (struct hutch_event){.type = finding->reason == HUTCH_EXITED
+                                                   ? HUTCH_EVENT_LIMIT_WARNING
+                                                   : HUTCH_EVENT_LIMIT_EXCEEDED,
+                                       .limit = finding->limit,
+                                       .current = finding->current,
+                                       .max = finding->max});
+}
+
+void run_warn_of_absurd(struct hutch_run *run)
+{
+    struct plan_limit_row rows[PLAN_LIMIT_ROWS];
+
+    plan_limit_rows(run->box->plan, rows);
+    for (size_t i = 0; i < PLAN_LIMIT_ROWS; i++)
+        if (rows[i].max != NUM_NO_LIMIT && rows[i].max > rows[i].host)
+            emit_finding(run, &(struct monitor_finding){.limit = rows[i].name,
+                                                        .current = rows[i].host,
+                                                        .max = rows[i].max});
+}
+
+int run_on_monitor(struct hutch_run *run, struct hutch_error *err)
+{
+    struct monitor_finding findings[LIMIT_COUNT + 1];
+
+    if (run->exited || run->box->gone)
+        return 0;
+    run->monitor.output_bytes = 0;
+    for (int i = 0; i < 2; i++) /* what is passed on is not limited */
+        if (run->output[i].capture && run->output[i].bytes > run->monitor.output_bytes)
+            run->monitor.output_bytes = run->output[i].bytes;
+    int count = monitor_step(&run->monitor, run->box->sandbox, findings);
+    if (count < 0)
+        return err_sys(err, count, "limits", "cannot measure what the sandbox uses");
+    run->box->usage = run->monitor.usage;
+    for (int i = 0; i < count; i++) {
+        bool first = run->ending == HUTCH_EXITED;
+        if (findings[i].reason == HUTCH_EXITED || first)
+            emit_finding(run, &findings[i]);
+        if (findings[i].reason != HUTCH_EXITED && first) {
+            end_with(run, findings[i].reason);
+            /* Time is each run's own; what else there is, is all of the sandbox's. */
+            kill_all(run, findings[i].reason == HUTCH_CPU_TIME ? own_scope(run) : SCOPE_ALL);
+        }
+    }
+    return 0;
+}
+
+void run_judge_end(struct hutch_run *run)
+{
+    struct monitor_finding finding;
+
+    if (run->monitored)
+        return;
+    run->monitored = true;
+    enum hutch_reason reason = monitor_end(&run->monitor, run->box->sandbox, &run->exit, &finding);
+    run->box->usage = run->monitor.usage;
+    if (reason == HUTCH_EXITED || run->ending != HUTCH_EXITED)
+        return;
+    run->ending = reason;
+    emit_finding(run, &finding);
+}
+
+/* ---- The caller ---- */
+
+int run_cancel(struct hutch_run *run, struct hutch_error *err)
+{
+    if (!run->box)
+        return run_no_box(err);
+    end_with(run, HUTCH_CANCELLED);
+    if (!run->box->gone)
+        kill_all(run, own_scope(run));
+    return 0;
+}
+
+void run_abandon(struct hutch_run *run)
+{
+    bool ended = run->exited || run->exec_errno || run->state == RUN_FAILED || run->box->gone;
+
+    if (!ended && run->epoll >= 0)
+        signal_run(run, SIGKILL, SCOPE_TREE);
+    run->box->sandbox->ops->forget(run->box->sandbox, run->id);
+}

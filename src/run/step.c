@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The loop of a run: what its descriptors and its sandbox say, and what follows from that. */
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/num.h"
+#include "run/run.h"
+#include "run/state.h"
+#include "sys/clock.h"
+#include "sys/ret.h"
+
+static int watch(struct hutch_run *run, int fd, enum run_tag tag)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.u32 = tag};
+
+    return ret_errno(epoll_ctl(run->epoll, EPOLL_CTL_ADD, fd, &event));
+}
+
+int run_open_loop(struct hutch_run *run)
+{
+    const struct sandbox *sandbox = run->box->sandbox;
+
+    run->epoll = ret_errno(epoll_create1(EPOLL_CLOEXEC));
+    if (run->epoll < 0)
+        return run->epoll;
+    int r = watch(run, sandbox->events_fd, TAG_EVENTS);
+    if (r == 0)
+        r = watch(run, sandbox->exit_fd, TAG_EXIT);
+    if (r == 0 && !run->owner) {
+        r = run->wake = ret_errno(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+        if (r >= 0)
+            r = watch(run, run->wake, TAG_WAKE);
+    }
+    if (r < 0)
+        return r;
+    run->timer = ret_errno(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+    if (run->timer < 0)
+        return run->timer;
+    if (run->command.timeout_ms != NUM_NO_LIMIT)
+        r = run_set_timer(run, run->command.timeout_ms);
+    return r < 0 ? r : watch(run, run->timer, TAG_TIMER);
+}
+
+/* ---- What the sandbox says ---- */
+
+static void on_exited(struct hutch_run *run, const struct sys_exit *ended, uint64_t at_ns)
+{
+    run->exited = true;
+    run->exit = *ended;
+    run->ended_ns = at_ns;
+    run->state = RUN_DRAINING; /* pipes may still hold output */
+    relay_stop(&run->input);
+    run_judge_end(run);
+}
+
+static void on_started(struct hutch_run *run, struct sandbox_event *event)
+{
+    run->state = RUN_RUNNING;
+    run->started_ns = event->at_ns;
+    run_emit(run, (struct hutch_event){.type = HUTCH_EVENT_RUN_STARTED, .argv = run->command.argv});
+    run_warn_of_absurd(run);
+    if ((event->terminal >= 0 && run_start_terminal(run, &event->terminal) < 0) ||
+        monitor_start(&run->monitor, run->box->sandbox, run->started_ns, &run->box->usage) < 0 ||
+        watch(run, run->monitor.timer, TAG_MONITOR) < 0)
+        run_cancel(run, NULL);
+    fd_close(&event->terminal);
+}
+
+/* Kept up to a bound; the rest is counted. */
+static void on_violation(struct hutch_run *run, const struct sandbox_violation *seen)
+{
+    struct arena *arena = run->arena;
+    struct hutch_violation violation = {
+        .kind = seen->kind,
+        .name = seen->name,
+        .detail = arena_strdup(arena, seen->detail),
+        .pid = seen->pid,
+        .command = arena_strdup(arena, seen->command),
+        .hint = seen->hint,
+    };
+
+    run->violation_total++;
+    if (run->violation_count >= VIOLATIONS_MAX)
+        return;
+    struct hutch_violation *list = arena_grow(arena, run->violations, run->violation_count,
+                                              &run->violation_cap, sizeof *list);
+    if (!list || arena_failed(arena))
+        return;
+    run->violations = list;
+    list[run->violation_count++] = violation;
+    run_emit(run, (struct hutch_event){.type = HUTCH_EVENT_VIOLATION, .violation = &violation});
+}
+
+void run_on_event(struct hutch_run *run, struct sandbox_event *event)
+{
+    switch (event->type) {
+    case SANDBOX_READY:
+    case SANDBOX_FAILED: break; /* the sandbox's own */
+    case SANDBOX_STARTED: on_started(run, event); break;
+    case SANDBOX_EXEC_FAILED:
+        run->error = event->error;
+        run->exec_errno = event->exec_errno;
+        run->state = run->exec_errno ? RUN_DRAINING : RUN_FAILED;
+        break;
+    case SANDBOX_VIOLATION: on_violation(run, &event->violation); break;
+    case SANDBOX_EXITED:
+        run->violation_total += event->unreported;
+        monitor_saw(&run->monitor, event->left + 1);
+        on_exited(run, &event->exit, event->at_ns);
+        break;
+    }
+}
+
+void run_wake(const struct hutch_run *run)
+{
+    uint64_t one = 1;
+
+    /* It can only fail because it is readable already. */
+    if (run->wake >= 0 && write(run->wake, &one, sizeof one) < 0)
+        errno = 0;
+}
+
+/* Init is gone, and with it everything: the run is over, whether that was said or not. */
+static int on_gone(struct hutch_run *run, struct hutch_error *err)
+{
+    const struct sys_exit *ended = &run->box->exit;
+
+    epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->box->sandbox->exit_fd, NULL);
+    epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->box->sandbox->events_fd, NULL);
+    if (run->exited || run->exec_errno || run->state == RUN_FAILED)
+        return 0;
+    if (run->ending == HUTCH_EXITED && run->state == RUN_RUNNING)
+        run_judge_end(run); /* the kernel may have ended all of it for its memory */
+    if (run->ending == HUTCH_EXITED)
+        return err_set(err, HUTCH_EINTERNAL, "sandbox",
+                       "the sandbox's first process ended unexpectedly (%s %d): the host may be "
+                       "out of memory",
+                       ended->signal ? "signal" : "status",
+                       ended->signal ? ended->signal : ended->code);
+    /* We killed it: its usage includes its children's. */
+    on_exited(run, ended, sys_clock_ns(CLOCK_MONOTONIC));
+    return 0;
+}
+
+/* ---- Stepping ---- */
+
+static int finish(struct hutch_run *run, struct hutch_error *err)
+{
+    int r = run_report(run, &run->result, err);
+
+    if (r < 0)
+        return r;
+    run->state = RUN_OVER;
+    run_emit(run, (struct hutch_event){.type = HUTCH_EVENT_RUN_EXITED, .result = run->result});
+    if (run->owner)
+        box_emit(run->box, (struct hutch_event){.type = HUTCH_EVENT_SANDBOX_STOPPED});
+    return 1;
+}
+
+static void on_wake(const struct hutch_run *run)
+{
+    uint64_t count;
+
+    if (read(run->wake, &count, sizeof count) < 0)
+        errno = 0;
+}
+
+/*
+ * Whether all output has been passed on: at its end, or as far as there is any when what holds it open
+ * is not this run's any more.
+ */
+static bool is_drained(const struct hutch_run *run, const struct relay *output)
+{
+    return relay_is_over(output) || (!run->owner && relay_is_idle(output));
+}
+
+static int dispatch(struct hutch_run *run, enum run_tag tag, struct hutch_error *err)
+{
+    int r = 0;
+
+    switch (tag) {
+    case TAG_EVENTS: return box_pump(run->box, run, err);
+    case TAG_EXIT: return box_reap(run->box, run, err);
+    case TAG_WAKE: on_wake(run); return 0;
+    case TAG_ROOM: return 0; /* the caller is told by coming here */
+    case TAG_TIMER: run_on_deadline(run); return 0;
+    case TAG_MONITOR: return run_on_monitor(run, err);
+    case TAG_STDIN: r = relay_step(&run->input); break;
+    case TAG_STDOUT:
+    case TAG_STDERR:
+        /* A command may be quicker than the word that it has started; that word comes first. */
+        if (run->on_event && run->state == RUN_SETTING_UP) {
+            r = box_pump(run->box, run, err);
+            if (r < 0 || run->state == RUN_SETTING_UP)
+                return r;
+        }
+        r = relay_step(&run->output[tag == TAG_STDOUT ? 0 : 1]);
+        break;
+    }
+    return r < 0 ? err_sys(err, r, "run", "cannot relay the command's streams") : 0;
+}
+
+/* What follows from all that was seen. */
+static int conclude(struct hutch_run *run, struct hutch_error *err)
+{
+    const struct hutch_error *error = run->state == RUN_FAILED ? &run->error : &run->box->error;
+
+    if (run->box->gone && !run->told) {
+        run->told = true;
+        int r = on_gone(run, err);
+        if (r < 0)
+            return r;
+    }
+    if (error->code && !run->exited && !run->exec_errno) {
+        if (err)
+            *err = *error;
+        return error->code;
+    }
+    if ((run->exited || run->exec_errno || run->box->gone) && is_drained(run, &run->output[0]) &&
+        is_drained(run, &run->output[1]))
+        return finish(run, err);
+    return 0;
+}
+
+static int step(struct hutch_run *run, int timeout_ms, struct hutch_error *err)
+{
+    struct epoll_event events[8];
+    int count = epoll_wait(run->epoll, events, 8, timeout_ms);
+
+    if (count < 0 && errno != EINTR)
+        return err_sys(err, -errno, "run", "cannot wait for the sandbox");
+    for (int i = 0; i < count; i++) {
+        int r = dispatch(run, (enum run_tag)events[i].data.u32, err);
+        if (r < 0)
+            return r;
+        /* Init's socket ends before init does. All of it was read; it would only keep us busy. */
+        if (events[i].data.u32 == TAG_EVENTS && (events[i].events & EPOLLHUP))
+            epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->box->sandbox->events_fd, NULL);
+    }
+    return conclude(run, err);
+}
+
+int run_step(struct hutch_run *run, int timeout_ms, struct hutch_error *err)
+{
+    struct run_quiet quiet;
+
+    if (run->state == RUN_OVER)
+        return 1;
+    if (run->state == RUN_FAILED)
+        return err_set(err, HUTCH_ESTATE, "run", "the run has failed already");
+    if (!run->box)
+        return run_no_box(err);
+
+    run_begin_quiet(&quiet);
+    int r = step(run, timeout_ms, err);
+    run_end_quiet(&quiet);
+    if (r < 0)
+        run->state = RUN_FAILED;
+    return r;
+}
