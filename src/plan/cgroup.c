@@ -25,13 +25,17 @@
 
 #define BIT(controller) (1U << (controller))
 
-/* The most wanted first. */
-static const char *const names[CONTROLLER_COUNT] = {
-    [CONTROLLER_MEMORY] = "memory",
-    [CONTROLLER_PIDS] = "pids",
-    [CONTROLLER_CPU] = "cpu",
-    [CONTROLLER_CPUACCT] = "cpuacct",
-};
+const char *plan_controller_name(enum plan_controller controller)
+{
+    static const char *const names[CONTROLLER_COUNT] = {
+        [CONTROLLER_MEMORY] = "memory",
+        [CONTROLLER_PIDS] = "pids",
+        [CONTROLLER_CPU] = "cpu",
+        [CONTROLLER_CPUACCT] = "cpuacct",
+    };
+
+    return names[controller];
+}
 
 /* ---- What is needed ---- */
 
@@ -66,7 +70,7 @@ static struct wanted list_wanted(unsigned needed)
     for (unsigned i = 0; i < CONTROLLER_CPUACCT; i++)
         if (needed & BIT(i)) {
             wanted.which[count] = i;
-            wanted.names[count++] = names[i];
+            wanted.names[count++] = plan_controller_name(i);
         }
     return wanted;
 }
@@ -153,7 +157,8 @@ static unsigned find_v1(int root, const char *places, unsigned needed, bool by_n
     if (by_namespace)
         needed &= ~BIT(CONTROLLER_PIDS);
     for (unsigned i = 0; i < CONTROLLER_COUNT; i++) {
-        if (!(needed & BIT(i)) || sys_cgroup_place(places, names[i], own, sizeof own) < 0)
+        if (!(needed & BIT(i)) ||
+            sys_cgroup_place(places, plan_controller_name(i), own, sizeof own) < 0)
             continue;
         fd_auto int dir = sys_open_beneath(root, own, O_PATH | O_DIRECTORY, 0);
         if (dir < 0 || sys_cgroup_may_make(dir) < 0)

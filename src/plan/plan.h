@@ -130,7 +130,7 @@ struct plan_limit_row {
 };
 #define PLAN_LIMIT_ROWS 9
 
-/* The controllers that hutch has a use for. In v2 cpuacct is part of every group. */
+/* The controllers that hutch has a use for, most wanted first. In v2 cpuacct is part of every group. */
 enum plan_controller {
     CONTROLLER_MEMORY,
     CONTROLLER_PIDS,
@@ -206,6 +206,9 @@ void plan_limit_rows(const struct plan *plan, struct plan_limit_row ret[PLAN_LIM
 
 /* What `enforced` calls it. */
 const char *plan_means_name(enum plan_means means);
+
+/* What the kernel calls it. */
+const char *plan_controller_name(enum plan_controller controller);
 
 /* Whether what is written there lands on a disk of the host. */
 bool plan_mount_grows(const struct plan_mount *mount);

@@ -21,9 +21,10 @@
 #include "backend/backend.h"
 #include "plan/plan.h"
 
+#define NATIVE_CGROUP_PREFIX "hutch-"
 #define NATIVE_CGROUP_NAME_MAX 24
 
-/* The files that are measured; see the tables in cgroup.c. */
+/* The files that are measured; see the tables in cgroup_measure.c. */
 enum native_cgroup_file {
     CGROUP_CPU,
     CGROUP_CPU_USER,
@@ -60,6 +61,10 @@ struct native_cgroup {
 int native_cgroup_make(struct native_cgroup *cgroup, const struct plan *plan,
                        struct hutch_error *err);
 
+/* cgroup_limits.c: set the limits of groups that were made. */
+int native_cgroup_set_limits(const struct native_cgroup *cgroup, const struct plan *plan,
+                             struct hutch_error *err);
+
 /* Of v2: the processes that there may be, init, and its spare. */
 uint64_t native_cgroup_pids_max(const struct plan *plan);
 
@@ -87,14 +92,11 @@ int native_cgroup_join_fds(const struct native_cgroup *cgroup, int ret[CONTROLLE
 int native_cgroup_complete(struct native_cgroup *cgroup);
 
 /*
- * Fill in what the groups know; other fields stay as they are. With `last`, only what a sandbox without
+ * cgroup_measure.c: fill in what the groups know; other fields stay as they are. With `last`, only what a sandbox without
  * processes still has to tell. The first call opens the files, about 9 µs each, later ones take about
  * 1 µs for each. -errno when one that exists could not be read: what it says is then not known.
  */
 int native_cgroup_measure(struct native_cgroup *cgroup, bool last, struct sandbox_usage *ret);
-
-/* Kill everything in it at once, init too. -EOPNOTSUPP: not with v1, nor before Linux 5.14. */
-int native_cgroup_kill(const struct native_cgroup *cgroup);
 
 /*
  * Remove the groups. -EBUSY: something still ends there (at most some milliseconds after the last
@@ -105,5 +107,11 @@ int native_cgroup_remove(struct native_cgroup *cgroup);
 /* Remove what can be removed now, and close. What stays is swept by a later engine. */
 void native_cgroup_clear(struct native_cgroup *cgroup);
 
-/* Remove what killed engines left where our groups are. Not on the way of anything urgent. */
+/*
+ * cgroup_sweep.c: remove what killed engines left where our groups are. Not on the way of anything
+ * urgent.
+ */
 void native_cgroup_sweep(const struct native_cgroup *cgroup);
+
+/* Whether it is a name that we give, with `suffix` after it: others' groups may begin like ours. */
+bool native_cgroup_is_ours(const char *name, const char *suffix);

@@ -21,10 +21,9 @@
 /* A systemd that is well answers within milliseconds. On a busy machine many may wait for their turn. */
 #define TIMEOUT_MS 25000
 
-#define NAME_PREFIX "hutch-"
 #define NAME_SUFFIX ".scope"
 #define NAME_ID_LEN (sizeof((struct plan *)0)->id - 1)
-#define NAME_MAX_LEN (sizeof NAME_PREFIX + NAME_ID_LEN + sizeof NAME_SUFFIX)
+#define NAME_MAX_LEN (sizeof NATIVE_CGROUP_PREFIX + NAME_ID_LEN + sizeof NAME_SUFFIX)
 #define JOB_MAX 128
 #define PLACES_MAX 8192
 
@@ -293,7 +292,7 @@ static const char *find_unset(int dir, const struct plan *plan, int *r)
         if (*r < 0)
             return "memory.max";
         *r = check_most(dir, "memory.swap.max", 0);
-        if (*r < 0 && *r != -ENOENT) /* a kernel that does not count swap, as in cgroup.c */
+        if (*r < 0 && *r != -ENOENT) /* a kernel that does not count swap, as in cgroup_limits.c */
             return "memory.swap.max";
     }
     if (limits->processes_means == MEANS_CGROUP) {
@@ -315,7 +314,7 @@ int native_unit_start(struct native_cgroup *cgroup, const struct plan *plan, pid
     struct unit unit;
 
     unit.plan = plan;
-    snprintf(unit.name, sizeof unit.name, NAME_PREFIX "%s" NAME_SUFFIX, plan->id);
+    snprintf(unit.name, sizeof unit.name, NATIVE_CGROUP_PREFIX "%s" NAME_SUFFIX, plan->id);
     int r = get_scope(&unit, init, err);
     if (r < 0)
         return r;
@@ -349,18 +348,7 @@ struct left {
     size_t count;
 };
 
-/* Only what native_unit_start() could have asked for. */
-static bool is_our_name(const char *name)
-{
-    size_t len = strlen(NAME_PREFIX) + NAME_ID_LEN;
-
-    return str_starts(name, NAME_PREFIX) && strlen(name) == len + strlen(NAME_SUFFIX) &&
-           strspn(name + strlen(NAME_PREFIX), "abcdefghijklmnopqrstuvwxyz0123456789") ==
-               NAME_ID_LEN &&
-           str_eq(name + len, NAME_SUFFIX);
-}
-
-/* Init is in the scope of every sandbox that lives. For the age see sweep_one() in cgroup.c. */
+/* Init is in the scope of every sandbox that lives. For the age see cgroup_sweep.c. */
 static bool is_left(int parent, const char *name)
 {
     struct stat st;
@@ -384,7 +372,7 @@ static void find_left(int parent, struct left *ret)
         return;
     }
     for (struct dirent *entry; ret->count < SWEEP_MOST && (entry = readdir(list));)
-        if (is_our_name(entry->d_name) && is_left(parent, entry->d_name))
+        if (native_cgroup_is_ours(entry->d_name, NAME_SUFFIX) && is_left(parent, entry->d_name))
             memcpy(ret->names[ret->count++], entry->d_name, strlen(entry->d_name) + 1);
     closedir(list);
 }

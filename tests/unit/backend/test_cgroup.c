@@ -158,7 +158,6 @@ static void no_group_is_nothing_to_do(void **state)
     assert_int_equal(native_cgroup_join_fds(&cgroup, fds, NULL), 0);
     assert_int_equal(native_cgroup_measure(&cgroup, false, &usage), 0);
     assert_true(usage.user_us == SANDBOX_UNKNOWN);
-    assert_int_equal(native_cgroup_kill(&cgroup), 0);
     assert_int_equal(native_cgroup_remove(&cgroup), 0);
     native_cgroup_sweep(&cgroup);
     native_cgroup_clear(&cgroup);
@@ -229,7 +228,6 @@ static void one_way_in(void **state)
     } else {
         assert_true(count >= 1 && count <= CONTROLLER_COUNT);
         assert_int_equal(native_cgroup_clone_fd(&cgroup), -1);
-        assert_int_equal(native_cgroup_kill(&cgroup), -EOPNOTSUPP);
     }
     for (int i = 0; i < count; i++) {
         assert_int_equal(fcntl(fds[i], F_GETFD), FD_CLOEXEC);
@@ -568,8 +566,7 @@ static void a_v2_group(void **state)
     }
     assert_true(usage.user_us + usage.system_us >= 100000);
     assert_int_equal(native_cgroup_remove(&cgroup), -EBUSY);
-    if (native_cgroup_kill(&cgroup) == -EOPNOTSUPP)
-        kill(pid, SIGKILL);
+    kill(pid, SIGKILL);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
     remove_group(&cgroup);
