@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a sandbox uses: from its groups, from its processes where no group counts, and from its tmpfs. */
+#include <errno.h>
+#include <sys/vfs.h>
+
+#include "backend/native/account.h"
+#include "backend/native/engine.h"
+#include "backend/native/unit.h"
+#include "base/fd.h"
+
+static bool needs_account(const struct plan_limits *limits)
+{
+    return limits->memory_means == MEANS_SAMPLED || limits->cpu_time_means == MEANS_SAMPLED ||
+           limits->processes_means == MEANS_SAMPLED || limits->processes_means == MEANS_RLIMIT;
+}
+
+/* By looking at every process; only where no group counts. */
+static int measure_processes(struct native *native, struct sandbox_usage *usage)
+{
+    const struct plan_limits *limits = &native->plan->limits;
+
+    if ((!needs_account(limits) && !native->cgroup.later) || native->base.proc_fd < 0)
+        return 0;
+    if (!native->account) {
+        const struct account_args args = {
+            .proc = native->base.proc_fd,
+            .tmpfs = native->memory,
+            .confirm_above_bytes = limits->memory_bytes / 5 * 4,
+            .processes = limits->processes,
+        };
+        int r = account_new(&args, &native->account);
+        if (r < 0)
+            return r;
+    }
+    int r = account_measure(native->account, usage);
+    usage->pause_ms = account_pause_ms(native->account);
+    return r == -ESRCH ? 0 : r; /* all have ended; what was measured last stands */
+}
+
+static int measure_memory_fs(const struct native *native, struct sandbox_usage *usage)
+{
+    struct statfs fs;
+
+    if (native->memory < 0)
+        return 0;
+    if (fstatfs(native->memory, &fs) < 0)
+        return -errno;
+    usage->disk_bytes = (uint64_t)(fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize;
+    usage->disk_full = fs.f_bfree == 0 || fs.f_ffree == 0;
+    return 0;
+}
+
+/* From here on a group counts CPU time; what it has not seen was looked at just before. */
+static int complete_groups(struct native *native, const struct sandbox_usage *usage)
+{
+    int r = native_cgroup_complete(&native->cgroup);
+
+    if (r <= 0)
+        return r;
+    native->cgroup.base_user_us = usage->user_us == SANDBOX_UNKNOWN ? 0 : usage->user_us;
+    native->cgroup.base_system_us = usage->system_us == SANDBOX_UNKNOWN ? 0 : usage->system_us;
+    for (; native->join_count > 0; native->join_count--)
+        fd_close(&native->joins[native->join_count - 1]);
+    r = native_cgroup_join_fds(&native->cgroup, native->joins, NULL);
+    native->join_count = r < 0 ? 0 : (size_t)r;
+    return r < 0 ? -EIO : 0;
+}
+
+int native_measure(struct sandbox *sandbox, bool last, struct sandbox_usage *ret)
+{
+    struct native *native = (struct native *)sandbox;
+    struct sandbox_usage usage = native->usage;
+    int r = last ? 0 : measure_processes(native, &usage);
+
+    if (r == 0 && !last)
+        r = complete_groups(native, &usage);
+    if (r == 0)
+        r = native_cgroup_measure(&native->cgroup, last, &usage);
+    if (r == 0)
+        r = measure_memory_fs(native, &usage);
+    if (r < 0)
+        return r;
+    native->usage = usage;
+    *ret = usage;
+    if (!native->swept) { /* something is running: there is time */
+        native_cgroup_sweep(&native->cgroup);
+        native_unit_sweep(&native->cgroup, native->plan);
+    }
+    native->swept = true;
+    return 0;
+}
