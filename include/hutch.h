@@ -238,6 +238,7 @@ enum hutch_event_type {
     HUTCH_EVENT_LIMIT_EXCEEDED = 9, /* the run is ended because of it */
     HUTCH_EVENT_SHELL_STARTED = 10,
     HUTCH_EVENT_SHELL_STOPPED = 11,
+    HUTCH_EVENT_FILE_WRITTEN = 12, /* by hutch_file_write(), _edit() or _upload() */
 };
 
 struct hutch_result;
@@ -268,10 +269,15 @@ struct hutch_event {
     const char *limit;                       /* limit.*: "memory" */
     uint64_t current;                        /* limit.*: in the unit of struct hutch_limit */
     uint64_t max;
-    const char *shell; /* shell.*: its id */
+    const char *shell;   /* shell.*: its id */
+    const char *path;    /* file.written: absolute inside */
+    uint64_t file_bytes; /* file.written: the size of the file; "size" in JSON */
 };
 
-/* Called from within hutch_run_start(), hutch_run_step() or hutch_run(), on their thread. */
+/*
+ * Called on the thread that uses the sandbox, from within the call that makes it happen: one that starts or
+ * steps a run, opens or closes a sandbox or a shell, or writes a file.
+ */
 typedef void hutch_event_fn(void *arg, const struct hutch_event *event);
 
 /* The stable word for a type ("run.exited", ...), "unknown" for one that there is not. Any thread. */
@@ -511,6 +517,8 @@ HUTCH_API void hutch_sandbox_close(struct hutch_sandbox *sandbox);
  *    lies in the sandbox; 0 is none, not no bound.
  *  - On failure err->where is the path, or the name of the argument to blame; hutch_error_word() tells
  *    what kind of failure it is. HUTCH_ESTATE: the sandbox is gone.
+ *  - The sandbox's event callback is told of every file that one has written: file.written. What commands
+ *    write is not told, and neither is what is deleted.
  *  - It blocks, on the thread that uses the sandbox. When root calls, that thread has the sandbox's
  *    rights for the time of the call, and no others.
  */
@@ -650,6 +658,7 @@ struct hutch_file_edit_options {
 struct hutch_file_edited {
     const char *path;     /* absolute inside */
     uint64_t occurrences; /* that were replaced */
+    uint64_t size;        /* of the file now */
 };
 
 /*

@@ -112,8 +112,11 @@ int hutch_file_write(struct hutch_sandbox *sandbox, const char *path, const void
         r = options_read(options, &known, sizeof known, err);
     if (r == 0)
         r = work_write(&work, path, data, len, &known, held_arena(written), written, err);
-    if (r < 0 || !ret)
+    if (r < 0)
         return r;
+    sandbox_file_written(sandbox, written->path, written->size);
+    if (!ret)
+        return 0;
     *ret = written;
     written = NULL;
     return 0;
@@ -134,8 +137,11 @@ int hutch_file_edit(struct hutch_sandbox *sandbox, const char *path, const char 
         r = options_read(options, &known, sizeof known, err);
     if (r == 0)
         r = work_edit(&work, path, old_text, new_text, &known, held_arena(edited), edited, err);
-    if (r < 0 || !ret)
+    if (r < 0)
         return r;
+    sandbox_file_written(sandbox, edited->path, edited->size);
+    if (!ret)
+        return 0;
     *ret = edited;
     edited = NULL;
     return 0;

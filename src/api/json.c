@@ -177,6 +177,7 @@ const char *hutch_event_name(enum hutch_event_type type)
         [HUTCH_EVENT_LIMIT_EXCEEDED] = "limit.exceeded",
         [HUTCH_EVENT_SHELL_STARTED] = "shell.started",
         [HUTCH_EVENT_SHELL_STOPPED] = "shell.stopped",
+        [HUTCH_EVENT_FILE_WRITTEN] = "file.written",
     };
 
     return (size_t)type < ARRAY_LEN(names) && names[type] ? names[type] : "unknown";
@@ -215,6 +216,10 @@ int hutch_event_to_json(const struct hutch_event *event, char **ret, struct hutc
         json_object_set_new(object, "limit", json_string(event->limit));
         json_object_set_new(object, "current", number_or_null(event->current));
         json_object_set_new(object, "max", number_or_null(event->max));
+    }
+    if (event->path) {
+        json_object_set_new(object, "path", json_text_lossy(event->path));
+        json_object_set_new(object, "size", json_integer((json_int_t)event->file_bytes));
     }
     if (event->violation)
         json_object_set_new(object, "violation", violation_json(event->violation));

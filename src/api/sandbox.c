@@ -109,3 +109,9 @@ int sandbox_work(struct hutch_sandbox *sandbox, struct work *ret, struct hutch_e
     *ret = work;
     return 0;
 }
+
+void sandbox_file_written(const struct hutch_sandbox *sandbox, const char *path, uint64_t size)
+{
+    box_emit(sandbox, (struct hutch_event){
+                          .type = HUTCH_EVENT_FILE_WRITTEN, .path = path, .file_bytes = size});
+}

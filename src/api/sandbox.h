@@ -8,3 +8,6 @@
 
 /* Where its files are, and with whose rights. HUTCH_ESTATE when it has ended. Borrowed from it. */
 int sandbox_work(struct hutch_sandbox *sandbox, struct work *ret, struct hutch_error *err);
+
+/* Tell that a call has written the file `path`, absolute inside. */
+void sandbox_file_written(const struct hutch_sandbox *sandbox, const char *path, uint64_t size);

@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "api/files.h"
+#include "api/sandbox.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/options.h"
@@ -28,8 +29,8 @@ static int make_rows(struct hutch_file_transfers *transfers, size_t count,
     return 0;
 }
 
-static void upload_one(const struct work *work, const struct hutch_file_source *file,
-                       struct hutch_error *err)
+static void upload_one(const struct hutch_sandbox *sandbox, const struct work *work,
+                       const struct hutch_file_source *file, struct hutch_error *err)
 {
     struct hutch_file_write_options options = HUTCH_FILE_WRITE_INIT;
     struct hutch_file_written written;
@@ -41,7 +42,9 @@ static void upload_one(const struct work *work, const struct hutch_file_source *
     }
     arena_init(&arena);
     options.mode = file->mode;
-    work_write(work, file->path, file->data, file->len, &options, &arena, &written, err);
+    int r = work_write(work, file->path, file->data, file->len, &options, &arena, &written, err);
+    if (r == 0)
+        sandbox_file_written(sandbox, written.path, written.size);
     arena_clear(&arena);
 }
 
@@ -64,7 +67,7 @@ int hutch_file_upload(struct hutch_sandbox *sandbox, const struct hutch_file_sou
     if (arena_failed(held_arena(transfers)))
         return err_oom(err);
     for (size_t i = 0; i < count; i++)
-        upload_one(&work, &files[i], &rows[i].error);
+        upload_one(sandbox, &work, &files[i], &rows[i].error);
     *ret = transfers;
     transfers = NULL;
     return 0;

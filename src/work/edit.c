@@ -157,8 +157,9 @@ static int load(const struct work *work, const struct work_spot *spot, size_t ma
     return file->more ? -EFBIG : 0;
 }
 
+/* Of *ret the path is there already. */
 static int edit_path(const struct call *call, const struct hutch_file_edit_options *options,
-                     struct arena *arena, struct change change, uint64_t *found)
+                     struct arena *arena, struct change change, struct hutch_file_edited *ret)
 {
     work_spot_auto struct work_spot spot = WORK_SPOT_INIT;
     work_bytes_auto struct work_bytes file = {0};
@@ -172,9 +173,10 @@ static int edit_path(const struct call *call, const struct hutch_file_edit_optio
     if (r == 0)
         r = load(call->work, &spot, options->max_bytes, &file);
     if (r == 0)
-        r = edit_bytes(&file, options, arena, &change, &out, found);
+        r = edit_bytes(&file, options, arena, &change, &out, &ret->occurrences);
     if (r < 0)
         return r;
+    ret->size = out.len;
     struct replace replace = {.spot = &spot, .data = out.data, .len = out.len};
     return replace_file(&replace);
 }
@@ -183,16 +185,17 @@ int work_edit(const struct work *work, const char *path, const char *old_text, c
               const struct hutch_file_edit_options *options, struct arena *arena,
               struct hutch_file_edited *ret, struct hutch_error *err)
 {
-    uint64_t found = 0;
+    struct hutch_file_edited edited = {0};
     struct call call;
     int r = call_begin(&call, work, "edit", path, err);
 
     if (r < 0)
         return r;
-    const char *shown = arena_strdup(arena, call.path);
-    r = shown ? edit_path(&call, options, arena, change_of(old_text, new_text), &found) : -ENOMEM;
+    edited.path = arena_strdup(arena, call.path);
+    r = edited.path ? edit_path(&call, options, arena, change_of(old_text, new_text), &edited)
+                    : -ENOMEM;
     r = call_end(&call, r);
     if (r == 0)
-        *ret = (struct hutch_file_edited){.path = shown, .occurrences = found};
+        *ret = edited;
     return r;
 }

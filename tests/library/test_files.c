@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -608,6 +609,65 @@ static void nothing_of_a_call_stays(void)
     hutch_file_free(content);
 }
 
+struct seen {
+    char text[512]; /* of each file.written: path, size */
+    size_t others;
+};
+
+static void see(void *arg, const struct hutch_event *event)
+{
+    struct seen *seen = arg;
+    size_t len = strlen(seen->text);
+    char *json = NULL;
+
+    if (event->type != HUTCH_EVENT_FILE_WRITTEN) {
+        seen->others++;
+        return;
+    }
+    CHECK_INT(sizeof *event, event->size);
+    CHECK_INT(0, event->run);
+    CHECK_TEXT("file.written", hutch_event_name(event->type));
+    OK(hutch_event_to_json(event, &json, &err));
+    CHECK_HAS(json, box_text("\"type\":\"file.written\",\"path\":\"%s\",\"size\":%llu}",
+                             event->path, (unsigned long long)event->file_bytes));
+    free(json);
+    snprintf(seen->text + len, sizeof seen->text - len, "%s %llu\n", event->path,
+             (unsigned long long)event->file_bytes);
+    /* The call is over: the sandbox's rights are not the callback's. */
+    CHECK_INT(geteuid(), setfsuid((uid_t)-1));
+}
+
+/* Each file that a call wrote is told once, when it is there; nothing else is. */
+static void what_calls_write_is_told(void)
+{
+    static const struct hutch_file_source files[] = {
+        {.path = "/tmp/one", .data = "1", .len = 1},
+        {.path = "/usr/none", .data = "", .len = 0},
+        {.path = "dir/two", .data = "22", .len = 2},
+    };
+    struct hutch_policy *policy = drive_policy(LIST("-w", "tmpfs"));
+    struct hutch_file_transfers *transfers = NULL;
+    struct hutch_sandbox *sandbox = NULL;
+    struct seen seen = {0};
+
+    OK(hutch_sandbox_open(policy, see, &seen, &sandbox, &err));
+    hutch_policy_free(policy);
+    const char *cwd = cwd_of(sandbox);
+    CHECK_TEXT("ok", call_write(sandbox, "dir/../file", "a text"));
+    OK(hutch_file_edit(sandbox, "file", "text", "longer text", NULL, NULL, &err));
+    OK(hutch_file_upload(sandbox, files, COUNT(files), &transfers, &err));
+    hutch_file_free(transfers);
+    CHECK_TEXT("denied", call_write(sandbox, "/usr/none", ""));
+    CHECK(hutch_file_edit(sandbox, "file", "none such", "", NULL, NULL, &err) < 0);
+    CHECK_TEXT("a longer text", call_read(sandbox, "file"));
+    CHECK_TEXT("ok", call_delete(sandbox, "dir"));
+    CHECK_TEXT("", sh(sandbox, "echo >by-command"));
+    hutch_sandbox_close(sandbox);
+    CHECK_TEXT(box_text("%s/dir/../file 6\n%s/file 13\n/tmp/one 1\n%s/dir/two 2\n", cwd, cwd, cwd),
+               seen.text);
+    CHECK(seen.others > 0);
+}
+
 int main(void)
 {
     static const struct box_test tests[] = {
@@ -625,6 +685,7 @@ int main(void)
         {"threads with a sandbox each", threads_with_a_sandbox_each},
         {"nothing comes to light when it ends", nothing_comes_to_light_when_it_ends},
         {"nothing of a call stays", nothing_of_a_call_stays},
+        {"what calls write is told", what_calls_write_is_told},
         {NULL, NULL},
     };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
 #include <cmocka.h>
@@ -13,9 +13,10 @@
 #include "../work/inside.h"
 #include "api/sandbox.h"
 
-/* Never looked into: sandbox_work() below does not. */
+/* Never looked into: what stands in for api/sandbox.c below does not. */
 static struct hutch_sandbox *const box = (void *)&work;
 static bool gone;
+static char told[256]; /* the files that were written: "/ws/file 4;" */
 
 int __wrap_sandbox_work(struct hutch_sandbox *sandbox, struct work *ret, struct hutch_error *error);
 
@@ -30,9 +31,29 @@ int __wrap_sandbox_work(struct hutch_sandbox *sandbox, struct work *ret, struct 
     return 0;
 }
 
+void __wrap_sandbox_file_written(const struct hutch_sandbox *sandbox, const char *path,
+                                 uint64_t size);
+
+void __wrap_sandbox_file_written(const struct hutch_sandbox *sandbox, const char *path,
+                                 uint64_t size)
+{
+    size_t len = strlen(told);
+
+    assert_ptr_equal(sandbox, box);
+    snprintf(told + len, sizeof told - len, "%s %" PRIu64 ";", path, size);
+}
+
+/* What was told since this was asked last. */
+static void assert_told(const char *want)
+{
+    assert_string_equal(told, want);
+    told[0] = '\0';
+}
+
 static int setup(void **state)
 {
     gone = false;
+    told[0] = '\0';
     return inside_setup(state);
 }
 
@@ -274,6 +295,7 @@ static void writes(void **state)
     done(hutch_file_write(box, "new/file", NULL, 0, NULL, NULL, &err));
     assert_string_equal(get("new/file"), "");
     assert_int_equal(mode_of("new/file"), 0700);
+    assert_told("/ws/new/file 4;/ws/new/file 0;");
 
     options.exclusive = true;
     refused(hutch_file_write(box, "new/file", "x", 1, &options, NULL, &err), "exists",
@@ -281,6 +303,7 @@ static void writes(void **state)
     options.mode = 04755;
     refused(hutch_file_write(box, "other", "x", 1, &options, NULL, &err), "invalid", "mode");
     assert_false(is_there("other"));
+    assert_told("");
 }
 
 static void edits(void **state)
@@ -292,7 +315,9 @@ static void edits(void **state)
     done(hutch_file_edit(box, "file", "b", "c", NULL, &edited, &err));
     assert_string_equal(edited->path, "/ws/file");
     assert_int_equal(edited->occurrences, 1);
+    assert_int_equal(edited->size, 6);
     hutch_file_free(edited);
+    assert_told("/ws/file 6;");
 
     refused(hutch_file_edit(box, "file", "a", "x", NULL, NULL, &err), "invalid", "old");
     assert_int_equal(err.sys_errno, ENOTUNIQ);
@@ -300,8 +325,10 @@ static void edits(void **state)
     assert_int_equal(err.sys_errno, ENOMSG);
 
     options.all = true;
-    done(hutch_file_edit(box, "file", "a", "x", &options, NULL, &err));
-    assert_string_equal(get("file"), "x c x\n");
+    assert_told("");
+    done(hutch_file_edit(box, "file", "a", "xy", &options, NULL, &err));
+    assert_string_equal(get("file"), "xy c xy\n");
+    assert_told("/ws/file 8;");
     options.max_bytes = 2;
     refused(hutch_file_edit(box, "file", "x", "y", &options, NULL, &err), "too_large", "/ws/file");
 }
@@ -440,6 +467,7 @@ static void uploads(void **state)
     }
     assert_int_equal(mode_of("new/a"), 0600);
     assert_string_equal(get("empty"), "");
+    assert_told("/ws/new/a 3;/ws/empty 0;");
     hutch_file_free(got);
     done(hutch_file_upload(box, NULL, 0, &got, &err));
     assert_int_equal(got->count, 0);

@@ -383,8 +383,11 @@ static void events(void **state)
         {{.type = HUTCH_EVENT_SHELL_STOPPED, .shell = "5e11"},
          "shell.stopped",
          "time sandbox type shell"},
+        {{.type = HUTCH_EVENT_FILE_WRITTEN, .path = "/ws/\xff", .file_bytes = 5},
+         "file.written",
+         "time sandbox type path size"},
         {{.type = (enum hutch_event_type)0}, "unknown", "time sandbox type"},
-        {{.type = (enum hutch_event_type)(HUTCH_EVENT_SHELL_STOPPED + 1)},
+        {{.type = (enum hutch_event_type)(HUTCH_EVENT_FILE_WRITTEN + 1)},
          "unknown",
          "time sandbox type"},
     };
@@ -411,6 +414,8 @@ static void events(void **state)
         /* The result of an event is without the output that other events have told. */
         if (event.result)
             assert_keys(json_object_get(object, "result"), KEYS_OF_EVERY_RESULT);
+        if (event.path)
+            assert_int_equal(json_integer_value(json_object_get(object, "size")), 5);
         if (event.violation)
             assert_violation(json_object_get(object, "violation"), event.violation);
     }
