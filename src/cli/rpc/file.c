@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files of a sandbox, one a call. Names and lines need not be UTF-8: what is not is replaced. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/err.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "cli/rpc/answer.h"
-#include "cli/rpc/message.h"
 #include "cli/rpc/params.h"
 #include "cli/rpc/server.h"
 
@@ -99,28 +95,6 @@ int method_file_read(struct server *server, const struct call *call, struct hutc
     return 0;
 }
 
-/* The bytes that `content` stands for. *held is what of them must be freed. */
-static int content_from_params(const json_t *params, const char **ret, size_t *len, char **held,
-                               struct hutch_error *err)
-{
-    const char *encoding = params_string(params, "encoding");
-    const json_t *content = params_get(params, "content");
-
-    if (!encoding || str_eq(encoding, "utf-8")) {
-        *ret = json_string_value(content);
-        *len = json_string_length(content);
-        return 0;
-    }
-    if (!json_base64_bytes(content, held, len)) {
-        err_set(err, HUTCH_EINVALID, "/content", "is not base64");
-        return RPC_PARAMS;
-    }
-    if (!*held)
-        abort();
-    *ret = *held;
-    return 0;
-}
-
 int method_file_write(struct server *server, const struct call *call, struct hutch_error *err)
 {
     struct hutch_file_write_options options = HUTCH_FILE_WRITE_INIT;
@@ -133,7 +107,7 @@ int method_file_write(struct server *server, const struct call *call, struct hut
 
     options.mode = (uint32_t)params_count(call->params, "mode", options.mode);
     options.exclusive = params_bool(call->params, "exclusive");
-    int r = content_from_params(call->params, &data, &len, &held, err);
+    int r = params_bytes(call->params, "content", &data, &len, &held, err);
     if (r == 0)
         r = server_find_sandbox(server, call->params, &sandbox, err);
     if (r == 0)

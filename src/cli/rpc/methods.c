@@ -33,6 +33,11 @@
     {                                                                                              \
         "path", PARAM_STRING, "where to look, inside; else where commands start"                   \
     }
+#define ENCODING(of)                                                                               \
+    {                                                                                              \
+        "encoding", PARAM_WORD, "of `" of "`: `utf-8`, the default, or `base64`",                  \
+            .values = "utf-8|base64"                                                               \
+    }
 #define END                                                                                        \
     {                                                                                              \
         0                                                                                          \
@@ -43,12 +48,16 @@
 static const struct param none[] = {END};
 static const struct param open_params[] = {POLICY, END};
 static const struct param sandbox_params[] = {SANDBOX, END};
-static const struct param exec_params[] = {
-    SANDBOX, COMMAND, {"stdin", PARAM_STRING, "its input; else it has none"}, END};
+static const struct param exec_params[] = {SANDBOX,
+                                           COMMAND,
+                                           {"stdin", PARAM_STRING, "its input; else it has none"},
+                                           ENCODING("stdin"),
+                                           END};
 static const struct param start_params[] = {
     SANDBOX,
     COMMAND,
     {"stdin", PARAM_STRING, "all of its input; else that comes by `sandbox.write`"},
+    ENCODING("stdin"),
     {"tty", PARAM_BOOL, "give it a terminal; all output is `stdout` then"},
     {"cols", PARAM_COUNT, "size of the terminal, else 80", .min = 1, .max = UINT16_MAX},
     {"rows", PARAM_COUNT, "size of the terminal, else 24", .min = 1, .max = UINT16_MAX},
@@ -67,6 +76,7 @@ static const struct param write_params[] = {
     SANDBOX,
     RUN,
     {"data", PARAM_STRING, "input for the command"},
+    ENCODING("data"),
     {"eof", PARAM_BOOL, "no more comes after it; a terminal gets Ctrl-D"},
     END,
 };
@@ -103,8 +113,7 @@ static const struct param file_write_params[] = {
     SANDBOX,
     PATH,
     {"content", PARAM_STRING, "all of the file", .required = true},
-    {"encoding", PARAM_WORD, "of `content`: `utf-8`, the default, or `base64`",
-     .values = "utf-8|base64"},
+    ENCODING("content"),
     {"mode", PARAM_COUNT, "permissions as a number; else those it has, or 420 (0644)", .max = 0777},
     {"exclusive", PARAM_BOOL, "fail when it exists"},
     END,
@@ -181,7 +190,7 @@ static const struct param shell_read_params[] = {
     END,
 };
 static const struct param shell_write_params[] = {
-    SHELL, {"data", PARAM_STRING, "what is typed", .required = true}, END};
+    SHELL, {"data", PARAM_STRING, "what is typed", .required = true}, ENCODING("data"), END};
 static const struct param shell_resize_params[] = {
     SHELL,
     {"cols", PARAM_COUNT, "columns", .required = true, .min = 1, .max = UINT16_MAX},

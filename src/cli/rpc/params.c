@@ -281,6 +281,29 @@ const char *params_string(const json_t *params, const char *name)
     return json_string_value(params_get(params, name));
 }
 
+int params_bytes(const json_t *params, const char *name, const char **ret, size_t *len, char **held,
+                 struct hutch_error *err)
+{
+    const char *encoding = params_string(params, "encoding");
+    const json_t *value = params_get(params, name);
+    char where[sizeof err->where];
+
+    *ret = json_string_value(value);
+    *len = json_string_length(value);
+    *held = NULL;
+    if (!value || !encoding || str_eq(encoding, "utf-8"))
+        return 0;
+    if (!json_base64_bytes(value, held, len)) {
+        point_at(where, sizeof where, name, NULL);
+        err_set(err, HUTCH_EINVALID, where, "is not base64");
+        return RPC_PARAMS;
+    }
+    if (!*held)
+        abort();
+    *ret = *held;
+    return 0;
+}
+
 uint64_t params_count(const json_t *params, const char *name, uint64_t missing)
 {
     const json_t *value = params_get(params, name);

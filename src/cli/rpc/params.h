@@ -51,6 +51,13 @@ bool params_bool(const json_t *params, const char *name);
 uint64_t params_duration_ms(const json_t *params, const char *name, uint64_t missing);
 int params_signal(const json_t *params, const char *name);
 
+/*
+ * The bytes that a string stands for, as the parameter `encoding` says. *ret is NULL when it is not given;
+ * *held is what of them the caller must free. Returns 0 or RPC_PARAMS.
+ */
+int params_bytes(const json_t *params, const char *name, const char **ret, size_t *len, char **held,
+                 struct hutch_error *err);
+
 /* The object or list itself; NULL when not given. */
 json_t *params_get(const json_t *params, const char *name);
 

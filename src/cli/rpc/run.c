@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/err.h"
 #include "base/str.h"
@@ -139,9 +138,13 @@ static int start(struct server *server, struct server_sandbox *sandbox, const js
                  bool exec, struct server_run **ret, struct hutch_error *err)
 {
     command_auto struct command command = {0};
-    const char *input = params_string(params, "stdin");
+    str_auto char *held = NULL;
+    const char *input;
+    size_t len;
 
-    int r = run_may_start(server, err);
+    int r = params_bytes(params, "stdin", &input, &len, &held, err);
+    if (r == 0)
+        r = run_may_start(server, err);
     if (r == 0)
         r = command_from_params(params, &command, err);
     if (r != 0)
@@ -162,7 +165,9 @@ static int start(struct server *server, struct server_sandbox *sandbox, const js
         return r == HUTCH_EBUSY && !sandbox_is_idle(sandbox) ? METHOD_LATER : r;
     }
     if (input)
-        buf_puts(&run->input, input);
+        buf_add(&run->input, input, len);
+    if (run->input.failed)
+        abort();
     if (command.command.stdin_open)
         feed(run);
     run_add(server, run);
@@ -211,9 +216,13 @@ static int refuse_input(struct hutch_error *err)
 
 int run_give_input(struct server_run *run, const json_t *params, struct hutch_error *err)
 {
-    const char *data = params_string(params, "data");
-    size_t len = data ? strlen(data) : 0;
+    str_auto char *held = NULL;
+    const char *data;
+    size_t len;
 
+    int r = params_bytes(params, "data", &data, &len, &held, err);
+    if (r != 0)
+        return r;
     if (run->input_eof)
         return err_set(err, HUTCH_ESTATE, "/run", "run %" PRIu32 " gets no more input", run->id);
     if (run->input.len - run->input_sent + len > INPUT_MAX)

@@ -159,7 +159,7 @@ void run_drop(struct server *server, struct server_run *run);
 void run_add(struct server *server, struct server_run *run);
 /* Whether there is room for one more. */
 int run_may_start(const struct server *server, struct hutch_error *err);
-/* Input for it: the parameters `data` and `eof`. */
+/* Input for it: the parameters `data`, `encoding` and `eof`. */
 int run_give_input(struct server_run *run, const json_t *params, struct hutch_error *err);
 int run_resize_terminal(struct server_run *run, const json_t *params, struct hutch_error *err);
 

@@ -161,6 +161,47 @@ static void fetches(void **state)
     assert_false(params_bool(params, "none"));
 }
 
+static void fetches_bytes(void **state)
+{
+    static const struct {
+        const char *params;
+        const char *bytes; /* NULL: there are none, or it is refused */
+        size_t len;
+        const char *where; /* of the mistake; NULL: there is none */
+    } cases[] = {
+        {"{\"data\":\"YQ==\"}", "YQ==", 4, NULL},
+        {"{\"data\":\"YQ==\",\"encoding\":null}", "YQ==", 4, NULL},
+        {"{\"data\":\"YQ==\",\"encoding\":\"utf-8\"}", "YQ==", 4, NULL},
+        {"{\"data\":\"YQ==\",\"encoding\":\"base64\"}", "a", 1, NULL},
+        {"{\"data\":\"AP8=\",\"encoding\":\"base64\"}", "\0\377", 2, NULL},
+        {"{\"data\":\"\",\"encoding\":\"base64\"}", "", 0, NULL},
+        {"{\"data\":\"\"}", "", 0, NULL},
+        {"{\"encoding\":\"base64\"}", NULL, 0, NULL},
+        {"{\"data\":null,\"encoding\":\"base64\"}", NULL, 0, NULL},
+        {"{\"data\":\"YQ\",\"encoding\":\"base64\"}", NULL, 0, "/data"},
+        {"{\"data\":\"Y Q=\",\"encoding\":\"base64\"}", NULL, 0, "/data"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        json_auto_ref json_t *params = parse(cases[i].params);
+        struct hutch_error err = {0};
+        str_auto char *held = NULL;
+        const char *bytes = NULL;
+        size_t len = 0;
+
+        int r = params_bytes(params, "data", &bytes, &len, &held, &err);
+        assert_int_equal(r, cases[i].where ? RPC_PARAMS : 0);
+        if (cases[i].where) {
+            assert_string_equal(err.where, cases[i].where);
+            continue;
+        }
+        assert_int_equal(len, cases[i].len);
+        assert_int_equal(!bytes, !cases[i].bytes);
+        if (bytes)
+            assert_memory_equal(bytes, cases[i].bytes, len);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -168,6 +209,7 @@ int main(void)
         cmocka_unit_test(names_what_is_unknown),
         cmocka_unit_test(nothing_is_needed_of_a_method_without_params),
         cmocka_unit_test(fetches),
+        cmocka_unit_test(fetches_bytes),
     };
 
     return cmocka_run_group_tests_name("rpc params", tests, NULL, NULL);
