@@ -9,8 +9,9 @@
  *  - engine: the memory of `hutch run` (engine.c)
  *  - relay: how fast output arrives (relay.c)
  *  - warm: a command in a sandbox that is open already (warm.c)
+ *  - trips: the same in a shell that lasts, and over rpc (trips.c)
  *  - many: a thousand sandboxes at once (many.c)
- *  - files: calls on the files of a sandbox (files.c)
+ *  - files: calls on the files of a sandbox, and the same over rpc (files.c)
  */
 #include "bench.h"
 
@@ -23,10 +24,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { SUBJECTS = 6 };
+enum { SUBJECTS = 7 };
 
 static const struct subject *const subjects[SUBJECTS] = {
-    &subject_spawn, &subject_engine, &subject_relay, &subject_warm, &subject_many, &subject_files,
+    &subject_spawn, &subject_engine, &subject_relay, &subject_warm,
+    &subject_trips, &subject_many,   &subject_files,
 };
 
 static struct bench bench = {.iterations = 300};
@@ -50,7 +52,7 @@ void check_stop(void)
 
 static void catch_signals(void)
 {
-    static const int signals[] = {SIGHUP, SIGINT, SIGTERM};
+    static const int signals[] = {SIGHUP, SIGINT, SIGPIPE, SIGTERM};
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
 
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
@@ -114,7 +116,7 @@ static void print_json(void)
 }
 
 static const char usage[] =
-    "usage: HUTCH=PROGRAM bench [-n N] [--json] [spawn] [engine] [relay] [warm] [many] [files]";
+    "usage: HUTCH=PROGRAM bench [-n N] [--json] [spawn] [engine] [relay] [warm] [trips] [many] [files]";
 
 static void choose(char **names, size_t count)
 {

@@ -32,6 +32,7 @@ extern const struct subject subject_spawn;
 extern const struct subject subject_engine;
 extern const struct subject subject_relay;
 extern const struct subject subject_warm;
+extern const struct subject subject_trips;
 extern const struct subject subject_many;
 extern const struct subject subject_files;
 
@@ -51,6 +52,8 @@ void make_dir(char *path, const char *parent, const char *name);
 pid_t start(const char *const *argv, const char *cwd, int in, int out, int error);
 void finish(pid_t pid, const char *name);
 void make_pipe(int fds[2]);
+/* From start to end, with both of its outputs captured; it must succeed. */
+void run_captured(const char *const *argv, const char *cwd);
 
 /* ---- Sandboxes ---- */
 
@@ -61,6 +64,16 @@ struct hutch_sandbox *open_sandbox(const char *workspace);
 void close_sandbox(void);
 /* Run a command in it that must succeed. */
 void exec_in(struct hutch_sandbox *sandbox, const char *const *argv);
+
+/* ---- hutch rpc ---- */
+
+/* Start a server and open a sandbox in it; there is one at a time. It is ended in the end, also by die(). */
+void rpc_open(const struct bench *bench, const char *workspace);
+void rpc_close(void);
+/* A request about that sandbox, with parameters as json_pack() takes them. Free it with free(). */
+char *rpc_line(const char *method, const char *format, ...);
+/* Send it, and wait for an answer that has `wanted` in it. */
+void rpc_call(const char *line, const char *wanted);
 
 /* ---- Numbers ---- */
 

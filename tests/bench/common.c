@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -74,6 +75,39 @@ void make_pipe(int fds[2])
 {
     if (pipe2(fds, O_CLOEXEC) < 0)
         die("cannot make a pipe: %s", strerror(errno));
+}
+
+/* Read both ends until nobody can write to them any more. */
+static void capture(const int fds[2])
+{
+    struct pollfd slots[2] = {{.fd = fds[0], .events = POLLIN}, {.fd = fds[1], .events = POLLIN}};
+    char buf[4096];
+
+    for (int open = 2; open > 0;) {
+        if (poll(slots, 2, -1) < 0 && errno != EINTR)
+            die("cannot poll: %s", strerror(errno));
+        for (int i = 0; i < 2; i++) {
+            if (slots[i].fd >= 0 && slots[i].revents && read(slots[i].fd, buf, sizeof buf) <= 0) {
+                close(slots[i].fd);
+                slots[i].fd = -1;
+                open--;
+            }
+        }
+    }
+}
+
+void run_captured(const char *const *argv, const char *cwd)
+{
+    int out[2];
+    int error[2];
+
+    make_pipe(out);
+    make_pipe(error);
+    pid_t pid = start(argv, cwd, -1, out[1], error[1]);
+    close(out[1]);
+    close(error[1]);
+    capture((const int[]){out[0], error[0]});
+    finish(pid, argv[0]);
 }
 
 /* ---- Sandboxes ----------------------------------------------------------------------------- */

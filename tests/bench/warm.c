@@ -5,12 +5,8 @@
  */
 #include "bench.h"
 
-#include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 enum { BARE, LASTING, CASES };
 
@@ -21,39 +17,6 @@ static double p50[CASES];
 static double p90[CASES];
 static size_t rounds;
 
-/* Read both ends until nobody can write to them any more. */
-static void capture(const int fds[2])
-{
-    struct pollfd slots[2] = {{.fd = fds[0], .events = POLLIN}, {.fd = fds[1], .events = POLLIN}};
-    char buf[4096];
-
-    for (int open = 2; open > 0;) {
-        if (poll(slots, 2, -1) < 0 && errno != EINTR)
-            die("cannot poll: %s", strerror(errno));
-        for (int i = 0; i < 2; i++) {
-            if (slots[i].fd >= 0 && slots[i].revents && read(slots[i].fd, buf, sizeof buf) <= 0) {
-                close(slots[i].fd);
-                slots[i].fd = -1;
-                open--;
-            }
-        }
-    }
-}
-
-static void run_bare(const char *cwd)
-{
-    int out[2];
-    int error[2];
-
-    make_pipe(out);
-    make_pipe(error);
-    pid_t pid = start(argv, cwd, -1, out[1], error[1]);
-    close(out[1]);
-    close(error[1]);
-    capture((const int[]){out[0], error[0]});
-    finish(pid, names[BARE]);
-}
-
 static void measure(const struct bench *bench)
 {
     struct hutch_sandbox *sandbox = open_sandbox(bench->empty);
@@ -62,7 +25,7 @@ static void measure(const struct bench *bench)
     unsigned state = 1;
 
     rounds = bench->iterations;
-    run_bare(bench->empty); /* the first ones read from disk */
+    run_captured(argv, bench->empty); /* the first ones read from disk */
     exec_in(sandbox, argv);
     for (size_t n = 0; n < rounds; n++) {
         check_stop();
@@ -70,7 +33,7 @@ static void measure(const struct bench *bench)
         for (int i = 0; i < CASES; i++) {
             double begin = now_us();
             if (order[i] == BARE)
-                run_bare(bench->empty);
+                run_captured(argv, bench->empty);
             else
                 exec_in(sandbox, argv);
             us[order[i]][n] = now_us() - begin;
