@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/fd.h"
+#include "base/options.h"
 #include "base/str.h"
 #include "language/language.h"
 
@@ -85,4 +86,76 @@ int place_give(const struct hutch_language *language, struct hutch_language **re
     };
     *ret = given;
     return 0;
+}
+
+/* ---- Code in any language ---- */
+
+static int start(enum language language, struct hutch_sandbox *sandbox, const char *code,
+                 size_t len, const struct hutch_code_options *options,
+                 const struct place_events *events, struct hutch_run **ret, struct hutch_error *err)
+{
+    struct hutch_code_options known = HUTCH_CODE_INIT;
+    const bool is_python = language == LANGUAGE_PYTHON;
+    const char *program = NULL;
+    place_auto struct place place;
+
+    int r = place_begin(&place, sandbox, err);
+    if (r == 0 && (!code || !ret))
+        r = err_null(err, !code ? "code" : "ret");
+    if (r == 0)
+        r = options_read(options, &known, sizeof known, err);
+    if (r == 0)
+        r = is_python ? python_program(&place, &program, err) : node_program(&place, &program, err);
+    if (r < 0)
+        return r;
+    /* -u: or what was printed before a time-out is lost in a buffer. */
+    const char *const *argv = is_python                                ? ARGV(program, "-u", "-")
+                              : str_eq(place_basename(program), "bun") ? ARGV(program, "run", "-")
+                                                                       : ARGV(program, "-");
+    return place_start(&place, argv, language, &known, code, len, events, ret, err);
+}
+
+static int exec(enum language language, struct hutch_sandbox *sandbox, const char *code, size_t len,
+                const struct hutch_code_options *options, struct hutch_result **ret,
+                struct hutch_error *err)
+{
+    static const struct place_events events = {NULL, NULL};
+    struct hutch_run *run = NULL;
+
+    if (!ret)
+        return err_null(err, "ret");
+    int r = start(language, sandbox, code, len, options, &events, &run, err);
+    return r < 0 ? r : place_finish(run, ret, err);
+}
+
+int hutch_python_start(struct hutch_sandbox *sandbox, const char *code, size_t len,
+                       const struct hutch_code_options *options, hutch_event_fn *on_event,
+                       void *arg, struct hutch_run **ret, struct hutch_error *err)
+{
+    const struct place_events events = {on_event, arg};
+
+    return start(LANGUAGE_PYTHON, sandbox, code, len, options, &events, ret, err);
+}
+
+int hutch_node_start(struct hutch_sandbox *sandbox, const char *code, size_t len,
+                     const struct hutch_code_options *options, hutch_event_fn *on_event, void *arg,
+                     struct hutch_run **ret, struct hutch_error *err)
+{
+    const struct place_events events = {on_event, arg};
+
+    return start(LANGUAGE_NODE, sandbox, code, len, options, &events, ret, err);
+}
+
+int hutch_python_exec(struct hutch_sandbox *sandbox, const char *code, size_t len,
+                      const struct hutch_code_options *options, struct hutch_result **ret,
+                      struct hutch_error *err)
+{
+    return exec(LANGUAGE_PYTHON, sandbox, code, len, options, ret, err);
+}
+
+int hutch_node_exec(struct hutch_sandbox *sandbox, const char *code, size_t len,
+                    const struct hutch_code_options *options, struct hutch_result **ret,
+                    struct hutch_error *err)
+{
+    return exec(LANGUAGE_NODE, sandbox, code, len, options, ret, err);
 }

@@ -13,6 +13,9 @@
 
 #include "base/arena.h"
 
+/* A command that ends with NULL, for as long as the block around it. */
+#define ARGV(...) ((const char *const[]){__VA_ARGS__, NULL})
+
 enum language {
     LANGUAGE_PYTHON = 1 << 0,
     LANGUAGE_NODE = 1 << 1,
@@ -82,7 +85,7 @@ int place_finish(struct hutch_run *run, struct hutch_result **ret, struct hutch_
 int place_give(const struct hutch_language *language, struct hutch_language **ret,
                struct hutch_error *err);
 
-/* ---- What python.c and node.c have for tests.c ---- */
+/* ---- What python.c and node.c have for code.c and tests.c ---- */
 
 #define PYTHON_VENV ".venv"
 #define NODE_PROJECT "package.json"

@@ -12,8 +12,6 @@
 #include "base/str.h"
 #include "language/language.h"
 
-#define ARGV(...) ((const char *const[]){__VA_ARGS__, NULL})
-
 static const char name_chars[] = "abcdefghijklmnopqrstuvwxyz0123456789-._~@/";
 #define MOST_NAME 214 /* npm's */
 
@@ -90,39 +88,4 @@ int hutch_node_init(struct hutch_sandbox *sandbox, const struct hutch_node_optio
     if (r == 0)
         r = ensure(&place, known.name, &language.created, err);
     return r < 0 ? r : place_give(&language, ret, err);
-}
-
-int hutch_node_start(struct hutch_sandbox *sandbox, const char *code, size_t len,
-                     const struct hutch_code_options *options, hutch_event_fn *on_event, void *arg,
-                     struct hutch_run **ret, struct hutch_error *err)
-{
-    struct hutch_code_options known = HUTCH_CODE_INIT;
-    const struct place_events events = {on_event, arg};
-    const char *program = NULL;
-    place_auto struct place place;
-
-    int r = place_begin(&place, sandbox, err);
-    if (r == 0 && (!code || !ret))
-        r = err_set(err, HUTCH_EINVALID, !code ? "code" : "ret", "NULL was given");
-    if (r == 0)
-        r = options_read(options, &known, sizeof known, err);
-    if (r == 0)
-        r = node_program(&place, &program, err);
-    if (r < 0)
-        return r;
-    bool is_bun = str_eq(place_basename(program), "bun");
-    return place_start(&place, is_bun ? ARGV(program, "run", "-") : ARGV(program, "-"),
-                       LANGUAGE_NODE, &known, code, len, &events, ret, err);
-}
-
-int hutch_node_exec(struct hutch_sandbox *sandbox, const char *code, size_t len,
-                    const struct hutch_code_options *options, struct hutch_result **ret,
-                    struct hutch_error *err)
-{
-    struct hutch_run *run = NULL;
-
-    if (!ret)
-        return err_set(err, HUTCH_EINVALID, "ret", "NULL was given");
-    int r = hutch_node_start(sandbox, code, len, options, NULL, NULL, &run, err);
-    return r < 0 ? r : place_finish(run, ret, err);
 }

@@ -9,8 +9,6 @@
 #include "base/str.h"
 #include "language/language.h"
 
-#define ARGV(...) ((const char *const[]){__VA_ARGS__, NULL})
-
 static const char *in_venv(struct place *place, const char *name)
 {
     return path_join(&place->arena, place->workspace,
@@ -218,41 +216,4 @@ int hutch_python_init(struct hutch_sandbox *sandbox, const struct hutch_python_o
     if (r >= 0)
         r = find_manager(&place, &language.manager, err);
     return r < 0 ? r : place_give(&language, ret, err);
-}
-
-/* ---- Code ---- */
-
-int hutch_python_start(struct hutch_sandbox *sandbox, const char *code, size_t len,
-                       const struct hutch_code_options *options, hutch_event_fn *on_event,
-                       void *arg, struct hutch_run **ret, struct hutch_error *err)
-{
-    struct hutch_code_options known = HUTCH_CODE_INIT;
-    const struct place_events events = {on_event, arg};
-    const char *program = NULL;
-    place_auto struct place place;
-
-    int r = place_begin(&place, sandbox, err);
-    if (r == 0 && (!code || !ret))
-        r = err_set(err, HUTCH_EINVALID, !code ? "code" : "ret", "NULL was given");
-    if (r == 0)
-        r = options_read(options, &known, sizeof known, err);
-    if (r == 0)
-        r = python_program(&place, &program, err);
-    if (r < 0)
-        return r;
-    /* -u: or what was printed before a time-out is lost in a buffer. */
-    return place_start(&place, ARGV(program, "-u", "-"), LANGUAGE_PYTHON, &known, code, len,
-                       &events, ret, err);
-}
-
-int hutch_python_exec(struct hutch_sandbox *sandbox, const char *code, size_t len,
-                      const struct hutch_code_options *options, struct hutch_result **ret,
-                      struct hutch_error *err)
-{
-    struct hutch_run *run = NULL;
-
-    if (!ret)
-        return err_set(err, HUTCH_EINVALID, "ret", "NULL was given");
-    int r = hutch_python_start(sandbox, code, len, options, NULL, NULL, &run, err);
-    return r < 0 ? r : place_finish(run, ret, err);
 }

@@ -9,7 +9,6 @@
 #include "base/str.h"
 #include "language/search.h"
 
-#define ARGV(...) ((const char *const[]){__VA_ARGS__, NULL})
 #define MOST_PROJECT ((size_t)1 << 20)
 
 /* What is to be tested. */
