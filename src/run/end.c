@@ -149,10 +149,13 @@ void run_judge_end(struct hutch_run *run)
 
 int run_cancel(struct hutch_run *run, struct hutch_error *err)
 {
+    bool ended = run->exited || run->exec_errno || run->state >= RUN_OVER;
+
     if (!run->box)
         return run_no_box(err);
     end_with(run, HUTCH_CANCELLED);
-    if (!run->box->gone)
+    /* Once: what is to be done when that does not help, the timer does. */
+    if (!ended && !run->last_chance && !run->box->gone)
         kill_all(run, own_scope(run));
     return 0;
 }

@@ -301,10 +301,16 @@ static void cancelled(void)
     struct hutch_run *freed = start(sandbox, SH("sleep 1000; :"), false);
 
     REQUIRE(hutch_run_cancel(run, &err) == 0);
+    REQUIRE(hutch_run_cancel(run, &err) == 0); /* more often is not more */
     struct hutch_result *result = finish(run);
     CHECK_INT(HUTCH_CANCELLED, result->reason);
     hutch_result_free(result);
     hutch_run_free(freed);
+    struct hutch_run *over = start(sandbox, LIST("true"), false);
+    while (hutch_run_step(over, -1, &err) == 0)
+        ;
+    REQUIRE(hutch_run_cancel(over, &err) == 0);
+    hutch_run_free(over);
     check_exec(sandbox, "while pgrep sleep; do :; done >&-; echo none", 0, "none\n");
     hutch_sandbox_close(sandbox);
 }

@@ -162,7 +162,7 @@ static void crash_is_swept_up(void)
         box_skip("there is no cgroup to leave");
     struct live victim = start_live("20K");
     kill_and_forget(&victim);
-    struct live neighbour = start_live(box_text("%.0f", 1000 * limit_slow()));
+    struct live neighbour = start_live(box_text("%.0f", 2500 * limit_slow()));
     size_t count = groups_of(&victim, left);
     size_t other_count = groups_of(&neighbour, others);
     CHECK_LEAST(1, count);

@@ -13,12 +13,10 @@
 
 #include "backend/backend.h"
 #include "backend/native/cgroup.h"
+#include "backend/native/proto.h"
 #include "sys/ids.h"
 
 struct account;
-
-/* As many as init can have at a time. */
-#define STARTING_MAX 64
 
 struct native {
     struct sandbox base; /* events_fd: the socket; exit_fd: init's pidfd */
@@ -26,7 +24,7 @@ struct native {
     struct {
         uint32_t run; /* 0: free */
         const struct plan_command *command;
-    } starting[STARTING_MAX]; /* for messages, until they have been started */
+    } starting[PROTO_RUNS_MAX]; /* for messages, until they have been started */
     uint32_t last_run;
     bool reaped;
     bool swept;
@@ -50,6 +48,9 @@ int native_make_trees(const struct plan *plan, struct sys_ids_holder *holder, in
 
 /* clone.c: start init, which sets itself up while the caller does other things. */
 int native_clone_init(struct native *native, int *trees, struct hutch_error *err);
+
+/* talk.c: whether there is a command that was sent and has not been started yet. */
+bool native_is_starting(const struct native *native);
 
 /* talk.c, measure.c: of struct sandbox_ops. */
 int native_exec(struct sandbox *sandbox, struct sandbox_exec *exec, struct hutch_error *err);

@@ -157,7 +157,7 @@ static void report_violation(void *arg, uint32_t run, const struct proto_violati
 
 static int remember(struct init *init, uint32_t run, pid_t pid, bool last)
 {
-    for (size_t i = 0; i < RUNS_MAX; i++)
+    for (size_t i = 0; i < PROTO_RUNS_MAX; i++)
         if (init->runs[i].pid == 0) {
             init->runs[i].run = run;
             init->runs[i].pid = pid;
@@ -324,7 +324,7 @@ static void serve_signal(const struct init *init, const struct proto_request *re
         kill(-1, SIGCONT);
         return;
     }
-    for (size_t i = 0; i < RUNS_MAX; i++) {
+    for (size_t i = 0; i < PROTO_RUNS_MAX; i++) {
         pid_t pid = init->runs[i].pid;
         if (!pid || init->runs[i].run != request->run)
             continue;
@@ -374,7 +374,7 @@ static struct rusage whole_usage(const struct init *init, const struct rusage *c
 
 static void report_exit(struct init *init, pid_t pid, const struct sys_exit *ended)
 {
-    for (size_t i = 0; i < RUNS_MAX; i++) {
+    for (size_t i = 0; i < PROTO_RUNS_MAX; i++) {
         if (init->runs[i].pid != pid)
             continue;
         init->runs[i].pid = 0;

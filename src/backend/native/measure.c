@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a sandbox uses: from its groups, from its processes where no group counts, and from its tmpfs. */
 #include <errno.h>
+#include <string.h>
 #include <sys/vfs.h>
 
 #include "backend/native/account.h"
@@ -50,20 +51,29 @@ static int measure_memory_fs(const struct native *native, struct sandbox_usage *
     return 0;
 }
 
-/* From here on a group counts CPU time; what it has not seen was looked at just before. */
+/*
+ * From here on a group counts CPU time; what it has not seen was looked at just before. Not while a command
+ * is on its way, which would join those groups only that there were when it was sent.
+ */
 static int complete_groups(struct native *native, const struct sandbox_usage *usage)
 {
-    int r = native_cgroup_complete(&native->cgroup);
+    int joins[CONTROLLER_COUNT];
+    int r = native_is_starting(native) ? 0 : native_cgroup_complete(&native->cgroup);
 
     if (r <= 0)
         return r;
     native->cgroup.base_user_us = usage->user_us == SANDBOX_UNKNOWN ? 0 : usage->user_us;
     native->cgroup.base_system_us = usage->system_us == SANDBOX_UNKNOWN ? 0 : usage->system_us;
-    for (; native->join_count > 0; native->join_count--)
-        fd_close(&native->joins[native->join_count - 1]);
-    r = native_cgroup_join_fds(&native->cgroup, native->joins, NULL);
-    native->join_count = r < 0 ? 0 : (size_t)r;
-    return r < 0 ? -EIO : 0;
+    int count = native_cgroup_join_fds(&native->cgroup, joins, NULL);
+    if (count < 0) {
+        native->cgroup.later = true; /* again, the next time */
+        return -EIO;
+    }
+    for (size_t i = 0; i < native->join_count; i++)
+        fd_close(&native->joins[i]);
+    native->join_count = (size_t)count;
+    memcpy(native->joins, joins, sizeof joins[0] * native->join_count);
+    return 0;
 }
 
 int native_measure(struct sandbox *sandbox, bool last, struct sandbox_usage *ret)

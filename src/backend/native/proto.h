@@ -129,5 +129,8 @@ enum proto_fd {
     PROTO_FD_COUNT,
 };
 
+/* Commands that one sandbox can have at a time. */
+#define PROTO_RUNS_MAX 64
+
 /* Strings longer than this travel in a memfd; the socket's buffer would not take them. */
 #define PROTO_TEXT_INLINE 32768

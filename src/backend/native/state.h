@@ -25,7 +25,6 @@ enum init_fd {
     FD_COUNT,
 };
 
-#define RUNS_MAX 64
 #define STACK_BYTES (128 * 1024)
 
 struct init {
@@ -49,7 +48,7 @@ struct init {
         uint32_t run;
         pid_t pid; /* 0: free */
         bool last;
-    } runs[RUNS_MAX];
+    } runs[PROTO_RUNS_MAX];
     char *stack;             /* of the child that shares our memory until it is a command */
     struct init_spawn spare; /* the first command, and in a sandbox that lasts the next */
     pid_t spare_pid;         /* 0: there is none */

@@ -10,7 +10,6 @@
 
 #include "backend/native/answer.h"
 #include "backend/native/engine.h"
-#include "backend/native/proto.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/fd.h"
@@ -21,7 +20,7 @@
 
 static int remember(struct native *native, const struct sandbox_exec *exec)
 {
-    for (size_t i = 0; i < STARTING_MAX; i++)
+    for (size_t i = 0; i < PROTO_RUNS_MAX; i++)
         if (native->starting[i].run == 0) {
             native->starting[i].run = exec->run;
             native->starting[i].command = exec->command;
@@ -31,11 +30,19 @@ static int remember(struct native *native, const struct sandbox_exec *exec)
     return -EAGAIN;
 }
 
+bool native_is_starting(const struct native *native)
+{
+    for (size_t i = 0; i < PROTO_RUNS_MAX; i++)
+        if (native->starting[i].run != 0)
+            return true;
+    return false;
+}
+
 void native_forget(struct sandbox *sandbox, uint32_t run)
 {
     struct native *native = (struct native *)sandbox;
 
-    for (size_t i = 0; i < STARTING_MAX; i++)
+    for (size_t i = 0; i < PROTO_RUNS_MAX; i++)
         if (native->starting[i].run == run)
             native->starting[i].run = 0;
 }
@@ -46,7 +53,7 @@ static const struct plan_command *find_command(const struct native *native, uint
     static const char *const argv[] = {"the command", NULL};
     static const struct plan_command other = {.argv = argv, .cwd = "/"};
 
-    for (size_t i = 0; i < STARTING_MAX; i++)
+    for (size_t i = 0; i < PROTO_RUNS_MAX; i++)
         if (run != 0 && native->starting[i].run == run)
             return native->starting[i].command;
     return run != 0 && run <= native->last_run ? &other : NULL;
