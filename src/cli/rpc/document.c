@@ -8,12 +8,12 @@ void methods_markdown(void)
 {
     for (const struct method *row = methods; row->name; row++) {
         printf("### %s\n\n%s\n\n", row->name, row->help);
-        if (row->params->name)
+        if (row->params->name[0])
             printf("| param | type | |\n|---|---|---|\n");
-        for (const struct param *param = row->params; param->name; param++)
+        for (const struct param *param = row->params; param->name[0]; param++)
             printf("| `%s` | %s%s | %s |\n", param->name, param_type_name(param->type),
                    param->required ? ", needed" : "", param->help);
-        printf("%sResult: %s\n", row->params->name ? "\n" : "", row->result);
+        printf("%sResult: %s\n", row->params->name[0] ? "\n" : "", row->result);
         if (row[1].name)
             putchar('\n');
     }
@@ -40,7 +40,7 @@ void methods_scdoc(void)
         printf("\n\n");
         put_scdoc(row->help);
         printf("\n\n");
-        for (const struct param *param = row->params; param->name; param++) {
+        for (const struct param *param = row->params; param->name[0]; param++) {
             printf("*");
             docgen_escaped(param->name);
             printf("* (%s%s)\n\t", param_type_name(param->type), param->required ? ", needed" : "");

@@ -117,7 +117,7 @@ static const struct param file_params[] = {
     {"path", PARAM_STRING, "", .required = true},
     {"content_base64", PARAM_STRING, "", .required = true},
     {"mode", PARAM_COUNT, "", .max = 0777},
-    {0},
+    {.name = ""},
 };
 
 /* Point at the member of file number `index` that err->where names. */

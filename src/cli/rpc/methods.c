@@ -40,7 +40,7 @@
     }
 #define END                                                                                        \
     {                                                                                              \
-        0                                                                                          \
+        .name = ""                                                                                 \
     }
 
 #define LIMIT_MAX 100000 /* of lines, entries, matches that one answer may have */

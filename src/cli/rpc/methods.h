@@ -12,7 +12,7 @@
 struct method {
     const char *name;
     method_fn *run;
-    const struct param *params; /* end with a NULL name */
+    const struct param *params; /* end with an empty name */
     const char *help;           /* sentences */
     const char *result;         /* "{run}" */
 };

@@ -220,7 +220,7 @@ static int check_value(const struct param *row, const json_t *value, struct hutc
 
 static const struct param *find(const struct param *rows, const char *name)
 {
-    for (; rows->name; rows++) {
+    for (; rows->name[0]; rows++) {
         if (str_eq(rows->name, name))
             return rows;
     }
@@ -233,7 +233,7 @@ static int refuse_unknown(const struct param *rows, const char *name, struct hut
     struct suggest suggest;
 
     suggest_init(&suggest, name);
-    for (; rows->name; rows++)
+    for (; rows->name[0]; rows++)
         suggest_offer(&suggest, rows->name);
     const char *nearest = suggest_best(&suggest);
 
@@ -260,7 +260,7 @@ int params_check(const struct param *rows, const json_t *params, struct hutch_er
         if (r < 0)
             return r;
     }
-    for (const struct param *row = rows; row->name; row++) {
+    for (const struct param *row = rows; row->name[0]; row++) {
         if (row->required && !params_get(params, row->name))
             return refuse_value(row, "this parameter is needed", err);
     }

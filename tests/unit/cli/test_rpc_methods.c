@@ -18,8 +18,8 @@ static void the_table_is_sorted_and_whole(void **state)
         if (row > methods)
             assert_true(strcmp(row[-1].name, row->name) < 0);
         assert_ptr_equal(method_find(row->name), row);
-        for (const struct param *param = row->params; param->name; param++) {
-            assert_true(param->help && *param->help);
+        for (const struct param *param = row->params; param->name[0]; param++) {
+            assert_true(param->help[0]);
             assert_int_equal(param->type == PARAM_COUNT, param->max != 0);
             for (const struct param *other = row->params; other < param; other++)
                 assert_string_not_equal(other->name, param->name);

@@ -26,7 +26,7 @@ static const struct param rows[] = {
     {"id", PARAM_ID, ""},
     {"word", PARAM_WORD, "", .values = "one|two"},
     {"rows", PARAM_OBJECTS, ""},
-    {0},
+    {.name = ""},
 };
 
 static json_t *parse(const char *text)
@@ -126,7 +126,7 @@ static void names_what_is_unknown(void **state)
 
 static void nothing_is_needed_of_a_method_without_params(void **state)
 {
-    static const struct param none[] = {{0}};
+    static const struct param none[] = {{.name = ""}};
     struct hutch_error err;
 
     assert_int_equal(params_check(none, NULL, &err), 0);
