@@ -277,6 +277,20 @@ static void start(struct init *init, const struct proto_request *request, struct
     }
 }
 
+static char **make_slots(struct init *init, size_t count)
+{
+    if (count <= SLOTS_INLINE)
+        return init->slots;
+    return mmap(NULL, count * sizeof(char *), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                -1, 0);
+}
+
+static void free_slots(const struct init *init, char **slots, size_t count)
+{
+    if (slots != MAP_FAILED && slots != init->slots)
+        munmap(slots, count * sizeof(char *));
+}
+
 /* Map the strings when they came in a memfd, and make room for the pointers to them. */
 static void serve_exec(struct init *init, const struct proto_request *request, size_t len,
                        const int *fds, size_t fd_count)
@@ -297,9 +311,8 @@ static void serve_exec(struct init *init, const struct proto_request *request, s
     spawn.join_count = request->joins;
     if (request->in_memfd)
         text = mmap(NULL, request->text_len, PROT_READ | PROT_WRITE, MAP_PRIVATE, fds[streams], 0);
-    size_t slots_bytes = request_slot_count(request) * sizeof(char *);
-    char **slots = mmap(NULL, slots_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-                        0);
+    size_t slot_count = request_slot_count(request);
+    char **slots = make_slots(init, slot_count);
 
     r = text == MAP_FAILED || slots == MAP_FAILED ? -ENOMEM
                                                   : request_unpack(request, text, slots, &strings);
@@ -310,8 +323,7 @@ static void serve_exec(struct init *init, const struct proto_request *request, s
         exec_failed(init, request, EXEC_STEP_REQUEST, r);
     else
         start(init, request, &spawn);
-    if (slots != MAP_FAILED)
-        munmap(slots, slots_bytes);
+    free_slots(init, slots, slot_count);
     if (request->in_memfd && text != MAP_FAILED)
         munmap(text, request->text_len);
 }

@@ -26,6 +26,7 @@ enum init_fd {
 };
 
 #define STACK_BYTES (128 * 1024)
+#define SLOTS_INLINE 1024
 
 struct init {
     const struct init_args *args;
@@ -58,6 +59,7 @@ struct init {
         struct proto_request request;
         char bytes[sizeof(struct proto_request) + PROTO_TEXT_INLINE];
     } in;
+    char *slots[SLOTS_INLINE]; /* of arguments and variables, when there are no more */
 };
 
 /* setup.c: stages 1 to 4. On failure *ret_step and *ret_index say where. */
