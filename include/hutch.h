@@ -433,6 +433,14 @@ HUTCH_API int hutch_run_resize(struct hutch_run *run, uint16_t rows, uint16_t co
  */
 HUTCH_API int hutch_run_cancel(struct hutch_run *run, struct hutch_error *err);
 
+/*
+ * Step a run until it has ended, then take its result as hutch_run_result() does; with `ret` NULL that is
+ * left to do. Fails as hutch_run_step() does. The run stays the caller's to free either way. Blocks, on
+ * the thread that uses the run; input that was asked for by `stdin_open` stays open.
+ */
+HUTCH_API int hutch_run_finish(struct hutch_run *run, struct hutch_result **ret,
+                               struct hutch_error *err);
+
 /* Take the result of a run that has ended. The caller owns *ret; free it with hutch_result_free(). */
 HUTCH_API int hutch_run_result(struct hutch_run *run, struct hutch_result **ret,
                                struct hutch_error *err);
@@ -463,9 +471,9 @@ struct hutch_sandbox;
 HUTCH_API int hutch_sandbox_open(const struct hutch_policy *policy, hutch_event_fn *on_event,
                                  void *arg, struct hutch_sandbox **ret, struct hutch_error *err);
 
-/* What a sandbox is. Everything it points to lives as long as the sandbox. */
+/* What a sandbox is. Start from HUTCH_SANDBOX_INFO_INIT. What it points to lives as long as the sandbox. */
 struct hutch_sandbox_info {
-    size_t size;                       /* set by the caller: sizeof(struct hutch_sandbox_info) */
+    size_t size;                       /* set by HUTCH_SANDBOX_INFO_INIT */
     const char *id;                    /* as in events and results */
     const char *cwd;                   /* where commands start: the workspace, inside */
     const struct hutch_fact *enforced; /* ends with a NULL name */
@@ -476,6 +484,12 @@ struct hutch_sandbox_info {
     const char *const *env; /* "NAME=value": what commands get; ends with NULL */
 };
 
+#define HUTCH_SANDBOX_INFO_INIT                                                                    \
+    {                                                                                              \
+        .size = sizeof(struct hutch_sandbox_info),                                                 \
+    }
+
+/* Say what a sandbox is, now: fills as much of *ret as its size says. On the thread that uses it. */
 HUTCH_API int hutch_sandbox_info(const struct hutch_sandbox *sandbox,
                                  struct hutch_sandbox_info *ret, struct hutch_error *err);
 
@@ -815,9 +829,10 @@ HUTCH_API int hutch_file_download(struct hutch_sandbox *sandbox, const char *con
  * leaves behind, can pretend that. Its result is an ordinary one.
  *
  * State is saved when the shell ends in order (also by `exit`, a failed command under `set -e`, a syntax
- * error). A command that keeps its shell from that (`exec`, SIGKILL, a time-out, `exit` with an EXIT trap
- * of its own, a full disk, more than 8 MiB of state) saves nothing: the next one begins with the last
- * state that was saved, and hutch_shell_state() says so. A state that a shell cannot take back (variables
+ * error). A command that keeps its shell from that (`exec`, SIGKILL, `exit` with an EXIT trap of its own, a
+ * full disk, more than 8 MiB of state) saves nothing: the next one begins with the last state that was
+ * saved, and hutch_shell_state() says so. After a time-out it is the one or the other: that begins with
+ * SIGTERM, at which bash saves what it has by then unless it is deaf to it, and other shells do not. A state that a shell cannot take back (variables
  * it needs itself were made read-only) costs the next command, which then ends with status 1 or 2 without
  * having run; that state is dropped. Traps, jobs, limits set by `ulimit` and
  * positional parameters are not carried over; where the shell is not bash, functions neither. The state

@@ -11,5 +11,5 @@
 int api_read_command(const struct hutch_command *given, struct hutch_command *ret,
                      struct hutch_error *err);
 
-/* Step a run to its end, take its result, free it. */
+/* As hutch_run_finish(), then free the run. */
 int api_finish(struct hutch_run *run, struct hutch_result **ret, struct hutch_error *err);

@@ -102,6 +102,18 @@ int hutch_run_cancel(struct hutch_run *run, struct hutch_error *err)
     return run ? run_cancel(run, err) : err_null(err, "run");
 }
 
+int hutch_run_finish(struct hutch_run *run, struct hutch_result **ret, struct hutch_error *err)
+{
+    int r;
+
+    do {
+        r = hutch_run_step(run, -1, err);
+    } while (r == 0);
+    if (r < 0)
+        return r;
+    return ret ? run_result(run, ret, err) : 0;
+}
+
 int hutch_run_result(struct hutch_run *run, struct hutch_result **ret, struct hutch_error *err)
 {
     if (!run || !ret)
@@ -121,13 +133,8 @@ void hutch_run_leave(struct hutch_run *run)
 
 int api_finish(struct hutch_run *run, struct hutch_result **ret, struct hutch_error *err)
 {
-    int r;
+    int r = hutch_run_finish(run, ret, err);
 
-    do {
-        r = run_step(run, -1, err);
-    } while (r == 0);
-    if (r > 0)
-        r = run_result(run, ret, err);
     run_free(run);
     return r;
 }

@@ -42,7 +42,8 @@ int hutch_sandbox_info(const struct hutch_sandbox *sandbox, struct hutch_sandbox
     if (!sandbox || !ret)
         return err_null(err, sandbox ? "ret" : "sandbox");
     if (ret->size < offsetof(struct hutch_sandbox_info, cwd))
-        return err_set(err, HUTCH_EINVALID, "ret", "its size is not set");
+        return err_set(err, HUTCH_EINVALID, "ret",
+                       "its size is not set: start from HUTCH_SANDBOX_INFO_INIT");
     const size_t size = ret->size < sizeof *ret ? ret->size : sizeof *ret;
     struct hutch_sandbox_info info = {
         .size = size,

@@ -54,13 +54,8 @@ int place_start(struct place *place, const char *const *argv, unsigned languages
 
 int place_finish(struct hutch_run *run, struct hutch_result **ret, struct hutch_error *err)
 {
-    int r;
+    int r = hutch_run_finish(run, ret, err);
 
-    do
-        r = hutch_run_step(run, -1, err);
-    while (r == 0);
-    if (r > 0)
-        r = hutch_run_result(run, ret, err);
     hutch_run_free(run);
     return r;
 }

@@ -8,7 +8,7 @@
 
 int place_begin(struct place *place, struct hutch_sandbox *sandbox, struct hutch_error *err)
 {
-    struct hutch_sandbox_info info = {.size = sizeof info};
+    struct hutch_sandbox_info info = HUTCH_SANDBOX_INFO_INIT;
 
     *place = (struct place){.sandbox = sandbox, .path = ""};
     arena_init(&place->arena);

@@ -117,7 +117,7 @@ int hutch_shell_finish(struct hutch_shell *shell, struct hutch_result **ret,
 /* Wait for the run and take its result. One that failed is given up, so that the shell is free again. */
 static int finish(struct hutch_shell *shell, struct hutch_result **ret, struct hutch_error *err)
 {
-    int r = shell_step_all(shell->run, err);
+    int r = hutch_run_finish(shell->run, NULL, err);
     if (r >= 0)
         return take_result(shell, ret, err);
     hutch_run_free(shell->run);

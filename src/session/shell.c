@@ -14,7 +14,7 @@
 
 static void emit(const struct hutch_shell *shell, enum hutch_event_type type)
 {
-    struct hutch_sandbox_info info = {.size = sizeof info};
+    struct hutch_sandbox_info info = HUTCH_SANDBOX_INFO_INIT;
     struct timespec now = {0};
 
     if (!shell->on_event || hutch_sandbox_info(shell->sandbox, &info, NULL) < 0)
@@ -38,16 +38,6 @@ static void keep_output(void *arg, const struct hutch_event *event)
         buf_add(arg, event->data, event->data_len);
 }
 
-int shell_step_all(struct hutch_run *run, struct hutch_error *err)
-{
-    int r;
-
-    do {
-        r = hutch_run_step(run, -1, err);
-    } while (r == 0);
-    return r < 0 ? r : 0;
-}
-
 /*
  * Run a program of ours in the sandbox with the given shell and wait for it. Its standard output goes to
  * `out`; its events to nobody. The caller owns *ret.
@@ -65,9 +55,7 @@ static int run_own(struct hutch_shell *shell, const char *program, const struct 
                 : hutch_sandbox_start(shell->sandbox, &command, keep_output, out, &run, err);
     if (r < 0)
         return r;
-    r = shell_step_all(run, err);
-    if (r >= 0)
-        r = hutch_run_result(run, ret, err);
+    r = hutch_run_finish(run, ret, err);
     hutch_run_free(run);
     return r;
 }

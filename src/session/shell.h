@@ -36,9 +36,6 @@ struct hutch_shell {
     struct ring output; /* PTY */
 };
 
-/* Step `run` until it has ended or failed: 0, or a negative code. */
-int shell_step_all(struct hutch_run *run, struct hutch_error *err);
-
 /* What a program in the sandbox printed to standard error, its first line, fit to be shown. */
 const char *shell_complaint(const struct hutch_result *result, char *out, size_t size);
 

@@ -100,7 +100,7 @@ static const char *const *copy_history(struct arena *arena, const struct history
 
 static int fill(struct hutch_shell *shell, struct state *state, struct hutch_error *err)
 {
-    struct hutch_sandbox_info info = {.size = sizeof info};
+    struct hutch_sandbox_info info = HUTCH_SANDBOX_INFO_INIT;
     struct saved saved = {.env = no_strings};
 
     int r = hutch_sandbox_info(shell->sandbox, &info, err);

@@ -66,12 +66,10 @@ static struct hutch_run *start(struct hutch_sandbox *sandbox, const char *const 
 static struct hutch_result *finish(struct hutch_run *run)
 {
     struct hutch_result *result = NULL;
-    int r;
 
-    while ((r = hutch_run_step(run, -1, &err)) == 0)
-        ;
-    box_check(r == 1, __FILE__, __LINE__, "step: %s", r < 0 ? err.msg : "");
-    REQUIRE(r == 1 && hutch_run_result(run, &result, &err) == 0);
+    int r = hutch_run_finish(run, &result, &err);
+    box_check(r == 0, __FILE__, __LINE__, "finish: %s", r < 0 ? err.msg : "");
+    REQUIRE(r == 0);
     hutch_run_free(run);
     return result;
 }
@@ -194,7 +192,7 @@ static void at_once(void)
     enum { COUNT = 8 };
     struct hutch_sandbox *sandbox = open_sandbox(NULL, NULL, NULL);
     struct hutch_run *runs[COUNT];
-    struct hutch_sandbox_info info = {.size = sizeof info};
+    struct hutch_sandbox_info info = HUTCH_SANDBOX_INFO_INIT;
 
     for (int i = 0; i < COUNT; i++) {
         runs[i] = start(sandbox, LIST("cat"), true);
@@ -340,14 +338,11 @@ static void gone_under_a_run(void)
     struct hutch_run *run = start(sandbox, LIST("sleep", "1000"), false);
     struct hutch_command command = HUTCH_COMMAND_INIT;
     struct hutch_result *result = NULL;
-    struct hutch_sandbox_info info = {.size = sizeof info};
-    int r;
+    struct hutch_sandbox_info info = HUTCH_SANDBOX_INFO_INIT;
 
     pid_t init = first_process();
     REQUIRE(init > 0 && kill(init, SIGKILL) == 0);
-    while ((r = hutch_run_step(run, -1, &err)) == 0)
-        ;
-    CHECK(r < 0);
+    CHECK(hutch_run_finish(run, &result, &err) < 0 && !result);
     command.argv = LIST("true");
     CHECK(hutch_sandbox_exec(sandbox, &command, &result, &err) < 0);
     REQUIRE(hutch_sandbox_info(sandbox, &info, &err) == 0);

@@ -113,9 +113,7 @@ static void python_that_does_not_end(void)
         r = hutch_run_step(run, -1, &err);
     CHECK_INT(0, r);
     OK(hutch_run_cancel(run, &err));
-    while (r == 0)
-        r = hutch_run_step(run, -1, &err);
-    OK(hutch_run_result(run, &result, &err));
+    OK(hutch_run_finish(run, &result, &err));
     CHECK_INT(HUTCH_CANCELLED, result->reason);
     CHECK_TEXT("begun\n", result->stdout_data);
     hutch_result_free(result);
@@ -129,7 +127,6 @@ static void python_with_a_loop(void)
     static const char *const codes[] = {"print('one')", "print('two')"};
     struct hutch_run *runs[COUNT(codes)] = {NULL};
     struct hutch_result *result = NULL;
-    int r;
 
     need("python3");
     struct hutch_sandbox *sandbox = open_in_memory("minimal");
@@ -137,10 +134,7 @@ static void python_with_a_loop(void)
         OK(hutch_python_start(sandbox, codes[i], strlen(codes[i]), NULL, NULL, NULL, &runs[i],
                               &err));
     for (size_t i = 0; i < COUNT(codes); i++) {
-        while ((r = hutch_run_step(runs[i], -1, &err)) == 0)
-            ;
-        CHECK_INT(1, r);
-        OK(hutch_run_result(runs[i], &result, &err));
+        OK(hutch_run_finish(runs[i], &result, &err));
         CHECK_TEXT(i == 0 ? "0 one\n" : "0 two\n", told(result));
         hutch_run_free(runs[i]);
     }

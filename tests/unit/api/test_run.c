@@ -57,6 +57,7 @@ static void null_arguments(void **state)
         hutch_run_signal(NULL, 15, &err),
         hutch_run_resize(NULL, 24, 80, &err),
         hutch_run_cancel(NULL, &err),
+        hutch_run_finish(NULL, &result, &err),
         hutch_run_result(NULL, &result, &err),
         hutch_result_from_error(NULL, &result, &err),
         hutch_result_from_error(&err, NULL, &err),
