@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tests of languages share: a sandbox, code in it, what came out as text. */
+/* What tests of languages share: code in a sandbox, what came out as text. */
 #pragma once
 
 #include <stdlib.h>
@@ -7,24 +7,10 @@
 
 #include <hutch.h>
 
-#include "../box/drive.h"
+#include "open.h"
 
 /* Where distributions put their programs: all layouts show them. */
 #define USUAL_PATH "/usr/local/bin:/usr/bin:/bin"
-
-static const char *const layouts[] = {"host", "minimal", "root"};
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
-
-static struct hutch_error err;
-
-/* A call that must work. */
-#define OK(call)                                                                                   \
-    do {                                                                                           \
-        if ((call) < 0)                                                                            \
-            box_fatal(__FILE__, __LINE__, "%s: %s (errno %d, at %s)", #call, err.msg,              \
-                      err.sys_errno, err.where);                                                   \
-    } while (0)
 
 /* One that must not: its word, and something that its message says. */
 #define REFUSED(call, word, part)                                                                  \
@@ -33,16 +19,6 @@ static struct hutch_error err;
         CHECK_TEXT((word), hutch_error_word(&err));                                                \
         CHECK_HAS(err.msg, (part));                                                                \
     } while (0)
-
-static inline struct hutch_sandbox *open_box(const char *const *flags)
-{
-    struct hutch_policy *policy = drive_policy(flags);
-    struct hutch_sandbox *sandbox = NULL;
-
-    OK(hutch_sandbox_open(policy, NULL, NULL, &sandbox, &err));
-    hutch_policy_free(policy);
-    return sandbox;
-}
 
 static inline struct hutch_sandbox *open_in_memory(const char *layout)
 {
@@ -128,8 +104,7 @@ static inline bool init_python(struct hutch_sandbox *sandbox)
 /* The path inside of something in the workspace. */
 static inline const char *inside(struct hutch_sandbox *sandbox, const char *name)
 {
-    struct hutch_sandbox_info info = {.size = sizeof info};
+    const char *cwd = cwd_of(sandbox);
 
-    OK(hutch_sandbox_info(sandbox, &info, &err));
-    return box_text("%s/%s", info.cwd[1] ? info.cwd : "", name);
+    return box_text("%s/%s", cwd[1] ? cwd : "", name);
 }

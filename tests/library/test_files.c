@@ -17,39 +17,7 @@
 
 #include <hutch.h>
 
-#include "../box/drive.h"
-
-static const char *const layouts[] = {"host", "minimal", "root"};
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
-
-static struct hutch_error err;
-
-/* A call that must work. */
-#define OK(call)                                                                                   \
-    do {                                                                                           \
-        if ((call) < 0)                                                                            \
-            box_fatal(__FILE__, __LINE__, "%s: %s (errno %d, at %s)", #call, err.msg,              \
-                      err.sys_errno, err.where);                                                   \
-    } while (0)
-
-static struct hutch_sandbox *open_box(const char *const *flags)
-{
-    struct hutch_policy *policy = drive_policy(flags);
-    struct hutch_sandbox *sandbox = NULL;
-
-    OK(hutch_sandbox_open(policy, NULL, NULL, &sandbox, &err));
-    hutch_policy_free(policy);
-    return sandbox;
-}
-
-static const char *cwd_of(const struct hutch_sandbox *sandbox)
-{
-    struct hutch_sandbox_info info = {.size = sizeof info};
-
-    OK(hutch_sandbox_info(sandbox, &info, &err));
-    return info.cwd;
-}
+#include "open.h"
 
 /* Run a line in the shell of the sandbox; what it printed. */
 static const char *sh(struct hutch_sandbox *sandbox, const char *line)
