@@ -65,7 +65,8 @@ enum hutch_code {
 
 /*
  * Why a call failed. Plain bytes owned by the caller: nothing to free.
- * `msg` is one line without a full stop; `where` is a flag, a JSON pointer, a path or a set-up step.
+ * `msg` is one line without a full stop, and has the reason that the system gave; `where` is a flag, a JSON
+ * pointer, a path or a set-up step.
  */
 struct hutch_error {
     int code;      /* enum hutch_code */

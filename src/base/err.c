@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/str.h"
 
@@ -38,6 +39,22 @@ int err_set(struct hutch_error *err, int code, const char *where, const char *fm
     return code;
 }
 
+/* The reason comes last and is never cut: what is before it gives way. */
+static void add_reason(struct hutch_error *err, int sys_errno)
+{
+    const char *reason = strerror(sys_errno);
+    const size_t room = strlen(": ") + strlen(reason) + 1;
+    size_t len = strlen(err->msg);
+
+    if (room > sizeof(err->msg) / 2)
+        return;
+    if (len > sizeof(err->msg) - room) {
+        len = sizeof(err->msg) - room;
+        memset(err->msg + len - strlen("..."), '.', strlen("..."));
+    }
+    snprintf(err->msg + len, sizeof(err->msg) - len, ": %s", reason);
+}
+
 int err_sys(struct hutch_error *err, int r, const char *where, const char *fmt, ...)
 {
     int code = r == -ENOMEM ? HUTCH_ENOMEM : HUTCH_ESYSTEM;
@@ -46,12 +63,17 @@ int err_sys(struct hutch_error *err, int r, const char *where, const char *fmt, 
     va_start(args, fmt);
     fill(err, code, -r, where, fmt, args);
     va_end(args);
+    if (err)
+        add_reason(err, -r);
     return code;
 }
 
 int err_oom(struct hutch_error *err)
 {
-    return err_sys(err, -ENOMEM, NULL, "out of memory");
+    err_set(err, HUTCH_ENOMEM, NULL, "out of memory");
+    if (err)
+        err->sys_errno = ENOMEM;
+    return HUTCH_ENOMEM;
 }
 
 int err_null(struct hutch_error *err, const char *name)

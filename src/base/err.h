@@ -12,7 +12,10 @@
 int err_set(struct hutch_error *err, int code, const char *where, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* For a failed system call: `r` is its -errno. Returns HUTCH_ESYSTEM (HUTCH_ENOMEM for -ENOMEM). */
+/*
+ * For a failed system call: `r` is its -errno, whose text comes behind the message. Returns HUTCH_ESYSTEM
+ * (HUTCH_ENOMEM for -ENOMEM).
+ */
 int err_sys(struct hutch_error *err, int r, const char *where, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 

@@ -43,13 +43,10 @@ void out_line(const char *fmt, ...)
 
 int out_error(const struct hutch_error *err)
 {
-    const char *colon = err->sys_errno ? ": " : "";
-    const char *reason = err->sys_errno ? strerror(err->sys_errno) : "";
-
     if (err->where[0])
-        out_line("%s%s%s (at %s)", err->msg, colon, reason, err->where);
+        out_line("%s (at %s)", err->msg, err->where);
     else
-        out_line("%s%s%s", err->msg, colon, reason);
+        out_line("%s", err->msg);
     return err->code == HUTCH_EINVALID || err->code == HUTCH_EPOLICY ? CLI_USAGE : CLI_FAILED;
 }
 

@@ -2,6 +2,7 @@
 #include "work/call.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "base/str.h"
@@ -38,19 +39,19 @@ static int code_of(int error)
     }
 }
 
-/* More than the error's own text says, where that misleads. */
-static const char *hint(int error)
+/* The error's own text, or a better one where that misleads. */
+static const char *reason(int error)
 {
     switch (error) {
-    case EAGAIN: return ": something on its way is being moved all the time";
-    case EINVAL: return ": it is not a regular file";
-    case EFBIG: return ": it is too large";
-    case EILSEQ: return ": it is a binary file";
-    case ENOMSG: return ": it does not contain the text that is to be replaced";
-    case ENOTUNIQ: return ": it contains the text that is to be replaced more than once";
-    case ENOSYS: return ": /proc is not mounted here";
-    case ETIMEDOUT: return ": it took too long";
-    default: return "";
+    case EAGAIN: return "something on its way is being moved all the time";
+    case EINVAL: return "it is not a regular file";
+    case EFBIG: return "it is too large";
+    case EILSEQ: return "it is a binary file";
+    case ENOMSG: return "it does not contain the text that is to be replaced";
+    case ENOTUNIQ: return "it contains the text that is to be replaced more than once";
+    case ENOSYS: return "/proc is not mounted here";
+    case ETIMEDOUT: return "it took too long";
+    default: return strerror(error);
     }
 }
 
@@ -59,11 +60,11 @@ static int fail(const struct call *call, int r, const char *path)
     bool about_old = r == -ENOMSG || r == -ENOTUNIQ;
     char shown[256];
 
-    err_sys(call->err, r, about_old ? "old" : path, "cannot %s '%s'%s", call->verb,
-            str_printable(path, shown, sizeof shown), hint(-r));
+    int code = err_set(call->err, code_of(-r), about_old ? "old" : path, "cannot %s '%s': %s",
+                       call->verb, str_printable(path, shown, sizeof shown), reason(-r));
     if (call->err)
-        call->err->code = code_of(-r);
-    return code_of(-r);
+        call->err->sys_errno = -r;
+    return code;
 }
 
 int call_begin(struct call *call, const struct work *work, const char *verb, const char *path,

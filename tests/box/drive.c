@@ -95,8 +95,7 @@ const char *drive_refused(const char *const *flags, const char *const *argv)
     hutch_policy_free(policy);
     if (r == 0)
         box_fatal(__FILE__, __LINE__, "was not refused; it printed:\n%s", result->stdout_data);
-    return box_text("%s%s%s (at %s)", err.msg, err.sys_errno ? ": " : "",
-                    err.sys_errno ? strerror(err.sys_errno) : "", err.where);
+    return box_text("%s (at %s)", err.msg, err.where);
 }
 
 /* ---- The command ---- */

@@ -50,17 +50,6 @@ void answer_done(struct outbox *outbox, const char *id)
     answer_text(outbox, id, "{}");
 }
 
-/* "MESSAGE: REASON" */
-static json_t *message_json(const struct hutch_error *err)
-{
-    if (!err->sys_errno)
-        return json_text_lossy(err->msg);
-
-    char text[sizeof err->msg + 128];
-    snprintf(text, sizeof text, "%s: %s", err->msg, strerror(err->sys_errno));
-    return json_text_lossy(text);
-}
-
 static json_t *data_json(const struct hutch_error *err)
 {
     json_t *data = json_object();
@@ -75,7 +64,7 @@ json_t *answer_error_json(const struct hutch_error *err)
 {
     json_t *object = data_json(err);
 
-    json_object_set_new(object, "message", message_json(err));
+    json_object_set_new(object, "message", json_text_lossy(err->msg));
     return object;
 }
 
@@ -84,7 +73,7 @@ void answer_error(struct outbox *outbox, const char *id, int code, const struct 
     json_t *error = json_object();
 
     json_object_set_new(error, "code", json_integer(code > RPC_FAILED ? RPC_FAILED : code));
-    json_object_set_new(error, "message", message_json(err));
+    json_object_set_new(error, "message", json_text_lossy(err->msg));
     json_object_set_new(error, "data", data_json(err));
 
     str_auto char *text = dump(error);

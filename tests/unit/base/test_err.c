@@ -33,10 +33,12 @@ static void sys_keeps_errno(void **state)
 
     assert_int_equal(err_sys(&err, -EACCES, "/x", "cannot open '%s'", "x"), HUTCH_ESYSTEM);
     assert_int_equal(err.sys_errno, EACCES);
+    assert_string_equal(err.msg, "cannot open 'x': Permission denied");
     assert_int_equal(err_sys(&err, -ENOMEM, NULL, "no"), HUTCH_ENOMEM);
     assert_int_equal(err_oom(&err), HUTCH_ENOMEM);
     assert_int_equal(err.code, HUTCH_ENOMEM);
     assert_int_equal(err.sys_errno, ENOMEM);
+    assert_string_equal(err.msg, "out of memory");
 }
 
 static void null_is_accepted(void **state)
@@ -67,6 +69,11 @@ static void long_texts_are_cut(void **state)
     assert_int_equal(strlen(err.msg), sizeof(err.msg) - 1);
     assert_string_equal(err.where + sizeof(err.where) - 4, "...");
     assert_string_equal(err.msg + sizeof(err.msg) - 4, "...");
+
+    static const char end[] = "a...: Input/output error";
+    err_sys(&err, -EIO, text, "%s", text);
+    assert_int_equal(strlen(err.msg), sizeof(err.msg) - 1);
+    assert_string_equal(err.msg + sizeof(err.msg) - sizeof(end), end);
 }
 
 static void own_fields_can_be_arguments(void **state)
