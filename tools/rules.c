@@ -133,7 +133,13 @@ static const struct rule setrlimit_rules[] = {
     {{LOW(0, CORE)}, FAIL(0)},
     {{{0}}, ALLOW},
 };
+/*
+ * Limits of process 1 are not the command's, though their ids are the same: at its limit of CPU time the
+ * kernel would kill it, before it has undone what must not stay.
+ */
 static const struct rule prlimit_rules[] = {
+    {{LOW(0, 1), BITS(2, ~0U)}, FAIL(EPERM)},
+    {{LOW(0, 1), HIGH_BITS(2)}, FAIL(EPERM)},
     {{LOW(1, CORE), BITS(2, ~0U), BITS(3, ~0U)}, FAIL(EPERM)}, /* the old value could not be told */
     {{LOW(1, CORE), BITS(2, ~0U)}, FAIL(0)},
     {{LOW(1, CORE), HIGH_BITS(2)}, FAIL(0)},

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -109,6 +110,18 @@ static int compare(char **arg)
     long r = syscall(SYS_kcmp, getpid(), (pid_t)number(arg[0]), KCMP_VM, 0, 0);
 
     return verdict(r >= 0, "compared its memory with ours");
+}
+
+/*
+ * Whoever may set its limits may have the kernel end it: by the one on CPU time. This sets what is set.
+ */
+static int set_limits(char **arg)
+{
+    pid_t pid = (pid_t)number(arg[0]);
+    struct rlimit limit;
+
+    need(prlimit(pid, RLIMIT_CPU, NULL, &limit) == 0, "look at its limits");
+    return verdict(prlimit(pid, RLIMIT_CPU, &limit, NULL) == 0, "set its limit of CPU time");
 }
 
 /* ---- Forging the answer ---- */
@@ -258,6 +271,7 @@ const struct verb process_verbs[] = {
     {"write-memory", "PID", 1, write_memory},
     {"steal-fd", "PID", 1, steal_fd},
     {"compare", "PID", 1, compare},
+    {"set-limits", "PID", 1, set_limits},
     {"forge-exit", "", 0, forge_exit},
     {"sibling-exit", "", 0, sibling_exit},
     {"exit-with", "N", 1, exit_with},
