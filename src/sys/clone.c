@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sys/clone.h"
 
+#include <errno.h>
 #include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -110,12 +112,23 @@ int sys_share_start(int (*fn)(void *arg), void *arg, void *stack, size_t stack_s
                            arg, tid, NULL, tid));
 }
 
-void sys_share_wait(const pid_t *tid)
+bool sys_share_wait(const pid_t *tid, unsigned timeout_ms)
 {
+    const struct timespec timeout = {timeout_ms / 1000, timeout_ms % 1000 * 1000000L};
     pid_t now;
 
     while ((now = __atomic_load_n(tid, __ATOMIC_ACQUIRE)) != 0)
-        SYS_RAW(SYS_futex, tid, FUTEX_WAIT, now, 0);
+        if (SYS_RAW(SYS_futex, tid, FUTEX_WAIT, now, &timeout) == -ETIMEDOUT)
+            return __atomic_load_n(tid, __ATOMIC_ACQUIRE) == 0;
+    return true;
+}
+
+bool sys_share_stopped(pid_t pid)
+{
+    siginfo_t info = {0};
+
+    return SYS_RAW(SYS_waitid, P_PID, pid, &info, WSTOPPED | WNOHANG | WNOWAIT, NULL) == 0 &&
+           info.si_pid == pid;
 }
 
 void sys_word_wait(const int *word)

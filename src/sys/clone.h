@@ -2,6 +2,7 @@
 /* New processes: in new namespaces, or sharing this one's memory. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -34,11 +35,13 @@ int sys_vfork_call(int (*fn)(void *arg), void *arg, void *stack, size_t stack_si
 
 /*
  * The same without sleeping: the child runs beside its parent, and shares its root and directory too. *tid
- * is not 0 until it has left the memory, by exec or by its end, and sys_share_wait() waits for that. This
- * and sys_word_*() leave errno alone, which both share.
+ * is not 0 until it has left the memory, by exec or by its end; sys_share_wait() waits for that and returns
+ * whether it was so in time. This, sys_word_*() and sys_share_stopped(), whether the child is stopped, leave
+ * errno alone, which both share.
  */
 int sys_share_start(int (*fn)(void *arg), void *arg, void *stack, size_t stack_size, pid_t *tid);
-void sys_share_wait(const pid_t *tid);
+bool sys_share_wait(const pid_t *tid, unsigned timeout_ms);
+bool sys_share_stopped(pid_t pid);
 
 /*
  * A word in shared memory that is 0 until somebody sets it. Who waits for one that a child sets names the

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "attack.h"
@@ -113,6 +114,33 @@ static int stop_one(char **arg)
     return verdict(kill((pid_t)number(arg[0]), SIGSTOP) == 0, "stopped it");
 }
 
+static int stop_other(const char *dir, const char *pid, void *arg)
+{
+    long number_of = strtol(pid, NULL, 10);
+
+    (void)dir;
+    if (number_of > 1 && number_of != getpid() && number_of != *(pid_t *)arg)
+        kill((pid_t)number_of, SIGSTOP);
+    return 0;
+}
+
+/* Make a directory again and again, while nobody but process 1 and us comes to do anything. */
+static int stop_and_make(char **arg)
+{
+    errno = EPERM;
+    need(getppid() == 1, "stops all it sees: not outside a sandbox");
+    pid_t maker = fork();
+    alarm(RESIDENT_SECONDS);
+    while (maker == 0) {
+        mkdir(arg[0], 0777);
+        usleep(1000);
+    }
+    puts("ready");
+    fflush(stdout);
+    for (;;)
+        each_name("/proc", stop_other, &maker);
+}
+
 /* A descriptor of every program that is seen, opened again for writing as soon as that can be. */
 static int overwrite_any(const char *dir, const char *pid, void *arg)
 {
@@ -149,6 +177,7 @@ const struct verb resident_verbs[] = {
     {"join-naively", "NAME MS", 2, join_naively},
     {"exit-after", "MS", 1, exit_after},
     {"stop-one", "PID", 1, stop_one},
+    {"stop-and-make", "PATH", 1, stop_and_make},
     {"overwrite-joiner", "STOP PATH", 2, overwrite_joiner},
     {0},
 };

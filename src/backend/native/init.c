@@ -44,6 +44,7 @@
 #include "sys/terminal.h"
 
 #define REPORTS_MAX 100
+#define SPARES_MAX 5 /* that one command may use up */
 
 void init_step_done(struct init *init, enum proto_step step)
 {
@@ -197,13 +198,14 @@ struct init_spawn init_new_spawn(const struct init *init)
  * A command of a sandbox that lasts finds most of its start done: clone, limits and locks, which take
  * longer than all the rest. What is made for nothing costs a process and no memory.
  */
-static void make_spare(struct init *init)
+static int make_spare(struct init *init)
 {
     if (!init->plan->lasting || init->spare_pid)
-        return;
+        return 0;
     init->spare = init_new_spawn(init);
     int pid = init_spawn_prepare(&init->spare);
     init->spare_pid = pid < 0 ? 0 : pid;
+    return pid < 0 ? pid : 0;
 }
 
 static void drop_spare(struct init *init)
@@ -239,6 +241,33 @@ static pid_t use_spare(struct init *init, struct init_spawn *spawn)
     return pid;
 }
 
+/*
+ * In a sandbox that lasts every command begins as a spare: others may be there that stop or kill what they
+ * see, and only a spare can be waited for with that in mind. Returns as init_spawn() does.
+ */
+static int spawn_lasting(struct init *init, struct init_spawn *spawn)
+{
+    int r = 0;
+
+    for (unsigned i = 0; r == 0 && i < SPARES_MAX; i++) {
+        r = make_spare(init);
+        pid_t pid = r < 0 ? 0 : use_spare(init, spawn);
+        if (pid)
+            return pid;
+    }
+    spawn->step = EXEC_STEP_FORK;
+    spawn->error = r < 0 ? -r : EAGAIN;
+    return -spawn->error;
+}
+
+/* The only one: there is nobody else. Its process is there already when it had a network to make. */
+static int spawn_only(struct init *init, struct init_spawn *spawn)
+{
+    pid_t pid = use_spare(init, spawn);
+
+    return pid ? pid : init_spawn(spawn);
+}
+
 /* ---- Commands ---- */
 
 /* Start the command, with its streams or terminal in place, and say how that went. */
@@ -256,9 +285,7 @@ static void start(struct init *init, const struct proto_request *request, struct
             return;
         }
     }
-    int pid = use_spare(init, spawn);
-    if (pid == 0)
-        pid = init_spawn(spawn);
+    int pid = init->plan->lasting ? spawn_lasting(init, spawn) : spawn_only(init, spawn);
     int r = spawn->error ? -spawn->error : remember(init, request->run, pid, request->last);
     if (r == 0)
         r = notify_add(&init->notify, spawn->listener, request->run);

@@ -18,6 +18,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "backend/native/init.h"
@@ -32,6 +33,7 @@
 #include "sys/path.h"
 #include "sys/privilege.h"
 #include "sys/process.h"
+#include "sys/raw.h"
 #include "sys/ret.h"
 #include "sys/seccomp.h"
 #include "sys/terminal.h"
@@ -325,16 +327,24 @@ int init_spawn_prepare(struct init_spawn *spawn)
     return sys_share_start(spare_main, spawn, spawn->stack, spawn->stack_size, &spawn->tid);
 }
 
+/*
+ * Commands that are there already may stop it on its way, and init would wait with it, undoing nothing and
+ * deaf to the engine. It is woken, and killed when it is stopped all the time; who is merely slow may be.
+ */
+static void wait_for_start(const struct init_spawn *spawn, pid_t pid)
+{
+    enum { LOOK_MS = 10, STOPS_MAX = 10 };
+    unsigned stops = 0;
+
+    while (!sys_share_wait(&spawn->tid, LOOK_MS))
+        if (sys_share_stopped(pid))
+            SYS_RAW(SYS_kill, pid, ++stops < STOPS_MAX ? SIGCONT : SIGKILL);
+}
+
 bool init_spawn_spare(struct init_spawn *spawn, pid_t pid)
 {
     sys_word_set(&spawn->go);
-    /*
-     * A command of before may have stopped it, and nobody would wake it. What stops it again and again
-     * holds this sandbox up until the engine's deadline, which then ends the whole of it.
-     */
-    if (spawn->plan->lasting && __atomic_load_n(&spawn->tid, __ATOMIC_ACQUIRE) != 0)
-        kill(pid, SIGCONT);
-    sys_share_wait(&spawn->tid);
+    wait_for_start(spawn, pid);
     if (!spawn->error && !spawn->executing)
         return false; /* it was killed */
     if (spawn->error)

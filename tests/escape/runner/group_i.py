@@ -145,7 +145,9 @@ def stops_all(stage):
         begin = time.monotonic()
         try:
             ends.append(server.exec(["exit-with", "7"], timeout="300ms")["reason"])
-        except ValueError as error:  # it may have to go as a whole
+        except ValueError as error:  # none could be started
+            if "ended" in str(error):
+                return ESCAPED, str(error)
             ends.append(str(error))
         if time.monotonic() - begin > 5:
             return ESCAPED, f"held up for {time.monotonic() - begin:.1f} s"
@@ -153,6 +155,26 @@ def stops_all(stage):
     other = server.call("sandbox.open", policy={"filesystem": {"workspace": "tmpfs"}})
     result = server.call("sandbox.exec", sandbox=other["sandbox"], argv=["true"])
     return (HELD, ", ".join(ends)) if result["success"] else (ESCAPED, "no other sandbox works")
+
+
+def makes_protected(stage):
+    """What must not be is made while every command that joins is stopped: process 1 is not held up."""
+    (stage.work / ".git").mkdir()
+    (stage.work / ".git").chmod(0o777)
+    path = stage.never("work/.git/hooks")
+    if stage.who == "control":
+        return stage.run([stage.attack, "make", "mkdir", path])
+    server = Server(stage)
+    server.start(["stop-and-make", path])
+    for _ in range(4):
+        try:
+            server.exec(["exit-with", "7"], timeout="300ms")
+        except ValueError as error:
+            if "ended" in str(error):
+                return ESCAPED, str(error)
+    server.close()
+    stage.cleanups.remove(server.close)
+    return HELD, "undone, and the sandbox is there"
 
 
 RESIDENT = [
@@ -319,6 +341,8 @@ CASES = [
     Case("C28n", "kill what waits to be the next command", play=process_waits("kill-one"),
          bwrap=False),
     Case("C28o", "stop every process, again and again", play=stops_all, bwrap=False),
+    Case("C28p", "stop every process, and make a protected path meanwhile", play=makes_protected,
+         bwrap=False),
     Case("I62a", "a shell: output that looks like its end", bwrap=False,
          play=forges(f"{FORGED}; (exit 7)", 7)),
     Case("I62b", "a shell: a child that prints an end meanwhile", bwrap=False,

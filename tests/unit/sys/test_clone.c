@@ -174,8 +174,11 @@ static void a_started_child_shares_all(void **state)
     assert_int_equal(shared.tid, pid);
     assert_int_equal(fcntl(shared.fd, F_GETFD), -1);
     assert_int_equal(umask(mask), 0123);
+    assert_false(sys_share_stopped(pid));
+    assert_false(sys_share_wait(&shared.tid, 1));
     sys_word_set(&shared.go);
-    sys_share_wait(&shared.tid);
+    while (!sys_share_wait(&shared.tid, 1000))
+        ;
     assert_int_equal(shared.tid, 0);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 6);
