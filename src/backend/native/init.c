@@ -99,6 +99,14 @@ static _Noreturn void give_up(const struct init *init, enum proto_step step, uin
     _exit(1);
 }
 
+static void finish_set_up(struct init *init)
+{
+    int r = init_finish_set_up(init);
+
+    if (r < 0)
+        give_up(init, STEP_NETWORK, 0, r);
+}
+
 /* ---- Serving ---- */
 
 /* Whether something may have come to be in a watched directory since the last look. Empties FD_SIGNALS. */
@@ -274,8 +282,9 @@ static int spawn_only(struct init *init, struct init_spawn *spawn)
 static void start(struct init *init, const struct proto_request *request, struct init_spawn *spawn)
 {
     int master = -1;
-    uint64_t at_ns = sys_clock_ns(CLOCK_MONOTONIC);
 
+    finish_set_up(init);
+    uint64_t at_ns = sys_clock_ns(CLOCK_MONOTONIC);
     if (request->tty) {
         int r = sys_terminal_open(&master, &spawn->terminal);
         if (r == 0)
@@ -515,7 +524,9 @@ _Noreturn void init_main(const struct init_args *args)
     watch_look(&init.watch);
     sys_children_usage(&init.before);
 
-    if (!serve_request(&init))
+    if (!serve_request(&init)) {
+        finish_set_up(&init);
         answer_well(&init, (struct proto_answer){.type = PROTO_READY}, -1);
+    }
     serve(&init);
 }

@@ -219,22 +219,33 @@ static int put_on_filter(struct init *init)
     return sys_seccomp_load(filter->code, filter->len);
 }
 
-/* Into the network that the first command's process has made, and nowhere else any more. */
+/* Into the network that the first command's process has made. */
 static int enter_network(struct init *init)
 {
-    int r = 0;
+    if (!init->spare.first)
+        return 0;
+    sys_word_wait_for(&init->spare.made, &init->spare.tid);
+    if (init->spare.network < 0)
+        return init->spare.network;
+    int r = sys_network_enter(init->spare.network);
+    fd_close(&init->spare.network);
+    return r;
+}
 
-    if (init->spare_pid) {
-        sys_word_wait_for(&init->spare.made, &init->spare.tid);
-        r = init->spare.network < 0 ? init->spare.network : sys_network_enter(init->spare.network);
-        fd_close(&init->spare.network);
-    }
-    return r < 0 ? r : sys_drop_capabilities();
+int init_finish_set_up(struct init *init)
+{
+    if (init->ready)
+        return 0;
+    int r = enter_network(init);
+    if (r == 0)
+        r = sys_drop_capabilities();
+    init->ready = r == 0;
+    init_step_done(init, STEP_NETWORK);
+    return r;
 }
 
 int init_set_up(struct init *init, enum proto_step *ret_step, uint32_t *ret_index)
 {
-    /* All that can be done before the network is there comes before the wait for it. */
     static const struct {
         enum proto_step step;
         int (*run)(struct init *init);
@@ -243,7 +254,6 @@ int init_set_up(struct init *init, enum proto_step *ret_step, uint32_t *ret_inde
         {STEP_PRIVILEGES, drop_privileges}, {STEP_MOUNTS, build_files},
         {STEP_ENTER, enter_files},          {STEP_LANDLOCK, build_landlock},
         {STEP_DESCRIPTORS, place},          {STEP_FILTER, put_on_filter},
-        {STEP_NETWORK, enter_network},
     };
 
     for (size_t i = 0; i < ARRAY_LEN(stages); i++) {

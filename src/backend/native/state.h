@@ -36,6 +36,7 @@ struct init {
     mode_t umask;
     struct init_files files;
     uint32_t index;      /* which mount a failed step was about */
+    bool ready;          /* the last step of the set-up is done */
     bool introduced;     /* the engine has had the first answer */
     bool quiet;          /* no reports any more */
     uint32_t reports;    /* of violations, so far */
@@ -62,8 +63,14 @@ struct init {
     char *slots[SLOTS_INLINE]; /* of arguments and variables, when there are no more */
 };
 
-/* setup.c: stages 1 to 4. On failure *ret_step and *ret_index say where. */
+/* setup.c: stages 1 to 4 but for the last step. On failure *ret_step and *ret_index say where. */
 int init_set_up(struct init *init, enum proto_step *ret_step, uint32_t *ret_index);
+
+/*
+ * The last step, STEP_NETWORK, before the first command. The network takes longest: all that can be done
+ * comes before the wait for it, also to read what the command is. Does nothing when it is done.
+ */
+int init_finish_set_up(struct init *init);
 
 /* One step of the set-up is done; how long it took. */
 void init_step_done(struct init *init, enum proto_step step);
