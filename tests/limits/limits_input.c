@@ -181,7 +181,7 @@ static void crash_is_swept_up(void)
                                      BOMB("exit", "0"));
     CHECK_END(&run, "exited", 0);
     CHECK_INT(0, (long long)groups_of(&victim, left));
-    CHECK_INT((long long)other_count, (long long)groups_of(&neighbour, others));
+    CHECK_LEAST(other_count, groups_of(&neighbour, others)); /* there may be more by now */
     CHECK_INT(0, rmdir(strange));
     limit_finish(&neighbour.run);
     CHECK_END(&neighbour.run, "exited", 0);
