@@ -84,4 +84,16 @@ double *make_numbers(size_t count);
 double percentile(double *values, size_t n, unsigned percent);
 /* Put `order` into another order, the same ones in every run of the benchmark. */
 void shuffle(int *order, int count, unsigned *state);
+/* Cases that take turns, each time in another order; the first is what the others are compared with. */
+struct turn {
+    const char *name;
+    const char *key; /* in JSON */
+    double p50;      /* out: us */
+    double p90;      /* out */
+};
+typedef void turn_fn(const struct bench *bench, int which);
+void take_turns(const struct bench *bench, struct turn *turns, int count, turn_fn *run);
+void print_turns(const char *title, const struct turn *turns, int count, size_t rounds);
+void print_turns_json(const char *title, const struct turn *turns, int count);
+
 void print_goal(const char *what, double value, const char *relation, double goal);

@@ -208,6 +208,55 @@ void shuffle(int *order, int count, unsigned *state)
     }
 }
 
+#define TURNS_MAX 8
+
+void take_turns(const struct bench *bench, struct turn *turns, int count, turn_fn *run)
+{
+    double *us[TURNS_MAX] = {NULL};
+    int order[TURNS_MAX];
+    unsigned state = 1;
+
+    if (count > TURNS_MAX)
+        die("there are more than %d cases", TURNS_MAX);
+    for (int i = 0; i < count; i++) {
+        us[i] = make_numbers(bench->iterations);
+        order[i] = i;
+        run(bench, i); /* the first ones read from disk */
+    }
+    for (size_t n = 0; n < bench->iterations; n++) {
+        check_stop();
+        shuffle(order, count, &state);
+        for (int i = 0; i < count; i++) {
+            double begin = now_us();
+            run(bench, order[i]);
+            us[order[i]][n] = now_us() - begin;
+        }
+    }
+    for (int i = 0; i < count; i++) {
+        turns[i].p50 = percentile(us[i], bench->iterations, 50);
+        turns[i].p90 = percentile(us[i], bench->iterations, 90);
+        free(us[i]);
+    }
+}
+
+void print_turns(const char *title, const struct turn *turns, int count, size_t rounds)
+{
+    printf("%-34s %8s %8s %9s\n", title, "p50 us", "p90 us", "x bare");
+    for (int i = 0; i < count; i++)
+        printf("  %-32s %8.0f %8.0f%9.2f\n", turns[i].name, turns[i].p50, turns[i].p90,
+               turns[i].p50 / turns[0].p50);
+    printf("  (%zu of each, taking turns; ratios of p50)\n", rounds);
+}
+
+void print_turns_json(const char *title, const struct turn *turns, int count)
+{
+    printf("\"%s\": {", title);
+    for (int i = 0; i < count; i++)
+        printf("%s\"%s\": {\"p50_us\": %.1f, \"p90_us\": %.1f, \"to_bare\": %.3f}", i ? ", " : "",
+               turns[i].key, turns[i].p50, turns[i].p90, turns[i].p50 / turns[0].p50);
+    putchar('}');
+}
+
 void print_goal(const char *what, double value, const char *relation, double goal)
 {
     bool met = relation[0] == '<' ? value <= goal : value >= goal;

@@ -14,19 +14,16 @@ enum { BARE, RPC, BARE_SHELL, SHELL, CASES };
 
 static const char *const command[] = {"/bin/true", NULL};
 static const char *const shell_command[] = {"bash", "-c", ":", NULL};
-static const char *const names[CASES] = {
-    "bare, output captured",
-    "sandbox.exec over rpc",
-    "bare bash -c :",
-    ": in a lasting shell",
+static struct turn turns[CASES] = {
+    {"bare, output captured", "bare"},
+    {"sandbox.exec over rpc", "rpc"},
+    {"bare bash -c :", "bare_shell"},
+    {": in a lasting shell", "shell"},
 };
-static const char *const keys[CASES] = {"bare", "rpc", "bare_shell", "shell"};
 
 static struct hutch_shell *shell;
 static char *request;
 
-static double p50[CASES];
-static double p90[CASES];
 static size_t rounds;
 
 static void close_shell(void)
@@ -73,54 +70,25 @@ static void run_case(const struct bench *bench, int which)
 
 static void measure(const struct bench *bench)
 {
-    double *us[CASES];
-    int order[CASES];
-    unsigned state = 1;
-
     rounds = bench->iterations;
     open_shell(open_sandbox(bench->empty));
     rpc_open(bench, bench->empty);
     request = rpc_line("sandbox.exec", "{s:[s]}", "argv", command[0]);
-    for (int i = 0; i < CASES; i++) {
-        us[i] = make_numbers(rounds);
-        order[i] = i;
-        run_case(bench, i); /* the first ones read from disk */
-    }
-    for (size_t n = 0; n < rounds; n++) {
-        check_stop();
-        shuffle(order, CASES, &state);
-        for (int i = 0; i < CASES; i++) {
-            double begin = now_us();
-            run_case(bench, order[i]);
-            us[order[i]][n] = now_us() - begin;
-        }
-    }
+    take_turns(bench, turns, CASES, run_case);
     free(request);
     rpc_close();
     close_shell();
     close_sandbox();
-    for (int i = 0; i < CASES; i++) {
-        p50[i] = percentile(us[i], rounds, 50);
-        p90[i] = percentile(us[i], rounds, 90);
-        free(us[i]);
-    }
 }
 
 static void print_text(void)
 {
-    printf("%-34s %8s %8s %9s\n", "round trips", "p50 us", "p90 us", "x bare");
-    for (int i = 0; i < CASES; i++)
-        printf("  %-32s %8.0f %8.0f%9.2f\n", names[i], p50[i], p90[i], p50[i] / p50[BARE]);
-    printf("  (%zu of each, taking turns; ratios of p50)\n", rounds);
+    print_turns("round trips", turns, CASES, rounds);
 }
 
 static void print_json(void)
 {
-    printf("\"trips\": {");
-    for (int i = 0; i < CASES; i++)
-        printf("%s\"%s\": {\"p50_us\": %.1f, \"p90_us\": %.1f, \"to_bare\": %.3f}", i ? ", " : "",
-               keys[i], p50[i], p90[i], p50[i] / p50[BARE]);
-    putchar('}');
+    print_turns_json("trips", turns, CASES);
 }
 
 const struct subject subject_trips = {"trips", measure, print_text, NULL, print_json};

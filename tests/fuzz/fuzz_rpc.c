@@ -50,7 +50,7 @@ static int check_call(const struct message *message, struct hutch_error *err)
     command_auto struct command command = {0};
 
     int r = method ? params_check(method->params, message->params, err) : 0;
-    if (r == 0 && method && method->params->name && str_starts(method->name, "sandbox.s"))
+    if (r == 0 && method && method->params->name[0] && str_starts(method->name, "sandbox.s"))
         r = command_from_params(message->params, &command, err);
     return r;
 }

@@ -189,7 +189,7 @@ static void exec_failed(const struct init *init, const struct proto_request *req
 
 /* ---- The spare ---- */
 
-struct init_spawn init_new_spawn(const struct init *init)
+struct init_spawn init_new_spawn(struct init *init)
 {
     return (struct init_spawn){
         .plan = init->plan,
@@ -199,6 +199,8 @@ struct init_spawn init_new_spawn(const struct init *init)
         .stack = init->stack,
         .stack_size = STACK_BYTES,
         .listener = -1,
+        .go = {FD_GO_READ, FD_GO_WRITE},
+        .number = ++init->spares,
     };
 }
 

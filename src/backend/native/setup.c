@@ -162,16 +162,17 @@ static int keep_descriptors(struct init *init)
         [FD_ROOT] = -1,
         [FD_MOUNTS] = -1,
     };
+    int r = ret_errno(pipe2(keep + FD_GO_READ, O_CLOEXEC));
 
-    if (keep[FD_SIGNALS] < 0 || keep[FD_PROC] < 0)
-        return keep[FD_SIGNALS] < 0 ? keep[FD_SIGNALS] : keep[FD_PROC];
+    if (r < 0 || keep[FD_SIGNALS] < 0 || keep[FD_PROC] < 0)
+        return r < 0 ? r : keep[FD_SIGNALS] < 0 ? keep[FD_SIGNALS] : keep[FD_PROC];
     if (plan->lasting) {
         keep[FD_ROOT] = ret_errno(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
         keep[FD_MOUNTS] = ret_errno(open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC));
         if (keep[FD_ROOT] < 0 || keep[FD_MOUNTS] < 0)
             return keep[FD_ROOT] < 0 ? keep[FD_ROOT] : keep[FD_MOUNTS];
     }
-    int r = place_descriptors(keep);
+    r = place_descriptors(keep);
     init->sock = FD_SOCKET;
     init->landlock = keep[FD_LANDLOCK] < 0 ? -1 : FD_LANDLOCK;
     notify_init(&init->notify, plan, init->files.memory);

@@ -293,6 +293,23 @@ static int make_network(struct init_spawn *spawn)
 }
 
 /*
+ * Not by a word in memory: the kernel would wake us on another processor, which takes longer than all else
+ * here. Who writes to a pipe is taken to sleep soon, and its reader gets the same one. Numbers of others
+ * were for spares that were killed.
+ */
+static int wait_for_go(const struct init_spawn *spawn)
+{
+    uint32_t number = 0;
+
+    while (number != spawn->number) {
+        long r = SYS_RAW(SYS_read, spawn->go[0], &number, sizeof number);
+        if (r < 0 && r != -EINTR)
+            return (int)r;
+    }
+    return 0;
+}
+
+/*
  * A spare waits with everything on that is the same for all. It enters its directory last, as the command
  * itself could: by then it has no descriptor of init's that a link of /proc could lead to.
  */
@@ -308,8 +325,9 @@ SYS_OWN_STACK static int spare_main(void *arg)
     r = put_on_locks(spawn);
     if (r < 0)
         fail(spawn, EXEC_STEP_LOCKS, r);
-    sys_word_wait(&spawn->go);
-    r = join_groups(spawn);
+    r = wait_for_go(spawn);
+    if (r == 0)
+        r = join_groups(spawn);
     if (r < 0)
         fail(spawn, EXEC_STEP_LIMITS, r);
     arrange_streams(spawn);
@@ -343,7 +361,11 @@ static void wait_for_start(const struct init_spawn *spawn, pid_t pid)
 
 bool init_spawn_spare(struct init_spawn *spawn, pid_t pid)
 {
-    sys_word_set(&spawn->go);
+    if (write(spawn->go[1], &spawn->number, sizeof spawn->number) < 0) {
+        spawn->step = EXEC_STEP_FORK;
+        spawn->error = errno;
+        kill(pid, SIGKILL);
+    }
     wait_for_start(spawn, pid);
     if (!spawn->error && !spawn->executing)
         return false; /* it was killed */

@@ -18,10 +18,12 @@ enum init_fd {
     FD_SIGNALS,  /* signalfd for SIGCHLD and WATCH_SIGNAL */
     FD_ENGINE,   /* pidfd, readable when the engine has ended */
     FD_LANDLOCK, /* ruleset of every command; may be missing */
-    FD_PROC,     /* given to the engine with the first answer, and closed */
-    FD_MEMORY,   /* the same */
-    FD_ROOT,     /* the same, in a sandbox that lasts */
-    FD_MOUNTS,   /* the same */
+    FD_GO_READ,  /* pipe: what a spare waits for */
+    FD_GO_WRITE,
+    FD_PROC,   /* given to the engine with the first answer, and closed */
+    FD_MEMORY, /* the same */
+    FD_ROOT,   /* the same, in a sandbox that lasts */
+    FD_MOUNTS, /* the same */
     FD_COUNT,
 };
 
@@ -54,6 +56,7 @@ struct init {
     char *stack;             /* of the child that shares our memory until it is a command */
     struct init_spawn spare; /* the first command, and in a sandbox that lasts the next */
     pid_t spare_pid;         /* 0: there is none */
+    uint32_t spares;         /* that there have been */
 
     /* Last, and never cleared: every page of it that is touched costs a fault. */
     union {
@@ -76,4 +79,4 @@ int init_finish_set_up(struct init *init);
 void init_step_done(struct init *init, enum proto_step step);
 
 /* init.c: what all commands have in common. */
-struct init_spawn init_new_spawn(const struct init *init);
+struct init_spawn init_new_spawn(struct init *init);
