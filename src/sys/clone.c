@@ -137,11 +137,11 @@ void sys_word_wait(const int *word)
         SYS_RAW(SYS_futex, word, FUTEX_WAIT, 0, 0);
 }
 
+/* The end of a child changes another word than the one waited for: nobody wakes us then, and we look. */
+static const struct timespec patience = {.tv_nsec = 20 * 1000 * 1000};
+
 void sys_word_wait_for(const int *word, const pid_t *tid)
 {
-    /* Its end changes the other word: nobody wakes us then, and we look. */
-    static const struct timespec patience = {.tv_nsec = 20 * 1000 * 1000};
-
     while (__atomic_load_n(word, __ATOMIC_ACQUIRE) == 0 &&
            __atomic_load_n(tid, __ATOMIC_ACQUIRE) != 0)
         SYS_RAW(SYS_futex, word, FUTEX_WAIT, 0, &patience);
@@ -151,4 +151,24 @@ void sys_word_set(int *word)
 {
     __atomic_store_n(word, 1, __ATOMIC_RELEASE);
     SYS_RAW(SYS_futex, word, FUTEX_WAKE, 1);
+}
+
+enum { LOCK_FREE, LOCK_TAKEN, LOCK_WANTED };
+
+void sys_lock(int *lock, const pid_t *tid)
+{
+    int was = LOCK_FREE;
+
+    if (__atomic_compare_exchange_n(lock, &was, LOCK_TAKEN, false, __ATOMIC_ACQUIRE,
+                                    __ATOMIC_RELAXED))
+        return;
+    while (__atomic_exchange_n(lock, LOCK_WANTED, __ATOMIC_ACQUIRE) != LOCK_FREE &&
+           (!tid || __atomic_load_n(tid, __ATOMIC_ACQUIRE) != 0))
+        SYS_RAW(SYS_futex, lock, FUTEX_WAIT, LOCK_WANTED, &patience);
+}
+
+void sys_unlock(int *lock)
+{
+    if (__atomic_exchange_n(lock, LOCK_FREE, __ATOMIC_RELEASE) == LOCK_WANTED)
+        SYS_RAW(SYS_futex, lock, FUTEX_WAKE, 1);
 }

@@ -50,3 +50,7 @@ bool sys_share_stopped(pid_t pid);
 void sys_word_wait(const int *word);
 void sys_word_wait_for(const int *word, const pid_t *tid);
 void sys_word_set(int *word);
+
+/* A lock in shared memory, 0 while nobody has it. A child that ends, *tid, has it no more; NULL: the parent. */
+void sys_lock(int *lock, const pid_t *tid);
+void sys_unlock(int *lock);

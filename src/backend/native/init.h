@@ -62,10 +62,11 @@ struct init_spawn {
     enum proto_exec_step step; /* out */
 
     /* Of a spare: a child that has put everything on and waits for its command. */
-    bool first;      /* it is there from the beginning, and makes the network */
-    int placed;      /* for that one: init's descriptors are in their places, and will stay there */
-    int made;        /* by that one: the network is there, or will not be */
-    int network;     /* out: its namespace, or why there is none */
+    bool first;  /* it is there from the beginning, and makes the network */
+    int table;   /* with that one: a lock on the descriptors, which init puts into their places */
+    int placed;  /* for that one: they are there, and will stay */
+    int made;    /* by that one: the network is there, or will not be */
+    int network; /* out: its namespace, or why there is none; under `table` */
     uint32_t number; /* comes through `go` when the rest of this is filled in */
     int go[2];       /* pipe */
     pid_t tid;       /* 0 when it has left our memory */

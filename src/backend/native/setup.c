@@ -161,6 +161,7 @@ static int keep_descriptors(struct init *init)
         [FD_MEMORY] = init->files.memory_fd,
         [FD_ROOT] = -1,
         [FD_MOUNTS] = -1,
+        [FD_NETWORK] = init->spare.first ? init->spare.network : -1,
     };
     int r = ret_errno(pipe2(keep + FD_GO_READ, O_CLOEXEC));
 
@@ -175,6 +176,8 @@ static int keep_descriptors(struct init *init)
     r = place_descriptors(keep);
     init->sock = FD_SOCKET;
     init->landlock = keep[FD_LANDLOCK] < 0 ? -1 : FD_LANDLOCK;
+    if (keep[FD_NETWORK] >= 0)
+        init->spare.network = FD_NETWORK;
     notify_init(&init->notify, plan, init->files.memory);
     return r < 0 ? r : watch_open(&init->watch, plan);
 }
@@ -201,10 +204,12 @@ static int build_landlock(struct init *init)
     return init->landlock < 0 ? init->landlock : 0;
 }
 
-/* From here on the child beside us may have descriptors too. */
+/* The child beside us has descriptors of its own in the same table. */
 static int place(struct init *init)
 {
+    sys_lock(&init->spare.table, &init->spare.tid);
     int r = keep_descriptors(init);
+    sys_unlock(&init->spare.table);
 
     if (r < 0)
         return r;

@@ -284,10 +284,11 @@ static int make_network(struct init_spawn *spawn)
 {
     int r = sys_network_new();
 
-    sys_word_wait(&spawn->placed);
+    sys_lock(&spawn->table, NULL);
     if (r == 0)
         r = sys_network_up();
     spawn->network = r; /* and init's from now on */
+    sys_unlock(&spawn->table);
     sys_word_set(&spawn->made);
     return r < 0 ? r : sys_drop_capabilities();
 }
@@ -322,6 +323,8 @@ SYS_OWN_STACK static int spare_main(void *arg)
         r = leave_init(spawn);
     if (r < 0)
         fail(spawn, EXEC_STEP_LIMITS, r);
+    if (spawn->first)
+        sys_word_wait(&spawn->placed);
     r = put_on_locks(spawn);
     if (r < 0)
         fail(spawn, EXEC_STEP_LOCKS, r);

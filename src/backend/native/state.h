@@ -20,10 +20,11 @@ enum init_fd {
     FD_LANDLOCK, /* ruleset of every command; may be missing */
     FD_GO_READ,  /* pipe: what a spare waits for */
     FD_GO_WRITE,
-    FD_PROC,   /* given to the engine with the first answer, and closed */
-    FD_MEMORY, /* the same */
-    FD_ROOT,   /* the same, in a sandbox that lasts */
-    FD_MOUNTS, /* the same */
+    FD_PROC,    /* given to the engine with the first answer, and closed */
+    FD_MEMORY,  /* the same */
+    FD_ROOT,    /* the same, in a sandbox that lasts */
+    FD_MOUNTS,  /* the same */
+    FD_NETWORK, /* until it is entered, when it was made early */
     FD_COUNT,
 };
 

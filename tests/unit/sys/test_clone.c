@@ -207,6 +207,78 @@ static void a_child_that_ends_is_not_waited_for(void **state)
     munmap(stack, STACK);
 }
 
+struct locked {
+    int lock;
+    int has_it;
+    long count;
+    pid_t tid;
+};
+
+enum { COUNTS = 20000 };
+
+static int count_and_exit(void *arg)
+{
+    struct locked *locked = arg;
+
+    sys_word_set(&locked->has_it);
+    for (int i = 0; i < COUNTS; i++) {
+        sys_lock(&locked->lock, NULL);
+        locked->count++;
+        sys_unlock(&locked->lock);
+    }
+    _exit(0);
+}
+
+static void a_lock_is_held_by_one(void **state)
+{
+    enum { STACK = 64 << 10 };
+    struct locked locked = {0};
+    void *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    assert_true(stack != MAP_FAILED);
+    int pid = sys_share_start(count_and_exit, &locked, stack, STACK, &locked.tid);
+    assert_true(pid > 0);
+    sys_word_wait_for(&locked.has_it, &locked.tid);
+    for (int i = 0; i < COUNTS; i++) {
+        sys_lock(&locked.lock, &locked.tid);
+        locked.count++;
+        sys_unlock(&locked.lock);
+    }
+    while (!sys_share_wait(&locked.tid, 1000))
+        ;
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_int_equal(locked.count, 2 * COUNTS);
+    munmap(stack, STACK);
+}
+
+static int keep_and_wait(void *arg)
+{
+    struct locked *locked = arg;
+
+    sys_lock(&locked->lock, NULL);
+    sys_word_set(&locked->has_it);
+    while (pause() < 0)
+        ;
+    return 0;
+}
+
+static void a_lock_of_a_dead_child_is_taken(void **state)
+{
+    enum { STACK = 64 << 10 };
+    struct locked locked = {0};
+    void *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    assert_true(stack != MAP_FAILED);
+    int pid = sys_share_start(keep_and_wait, &locked, stack, STACK, &locked.tid);
+    assert_true(pid > 0);
+    sys_word_wait_for(&locked.has_it, &locked.tid);
+    kill(pid, SIGKILL);
+    sys_lock(&locked.lock, &locked.tid);
+    assert_int_equal(locked.tid, 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    munmap(stack, STACK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -216,6 +288,8 @@ int main(void)
         cmocka_unit_test(a_vfork_call_shares_memory_and_ends_first),
         cmocka_unit_test(a_started_child_shares_all),
         cmocka_unit_test(a_child_that_ends_is_not_waited_for),
+        cmocka_unit_test(a_lock_is_held_by_one),
+        cmocka_unit_test(a_lock_of_a_dead_child_is_taken),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
