@@ -16,6 +16,10 @@ static void open_files(void)
     CHECK_END(&run, "exited", 1);
     CHECK_INT(64, (long long)limit_said(&run, "descriptors"));
     CHECK_TEXT("EMFILE", limit_said_error(&run, "descriptors"));
+    /* Fewer than starting it takes. */
+    run = limit_run(LIST("--open-files", "5"), BOMB("descriptors", "1000"));
+    CHECK_END(&run, "exited", 1);
+    CHECK_INT(5, (long long)limit_said(&run, "descriptors"));
 }
 
 static void file_size(void)

@@ -77,10 +77,8 @@ static int set_second_limits(const struct plan_limits *limits, bool lasting)
 
 static int set_limits(const struct plan_limits *limits, bool lasting)
 {
-    int r = set_limit(RLIMIT_NOFILE, limits->open_files);
+    int r = set_limit(RLIMIT_FSIZE, limits->file_size_bytes);
 
-    if (r == 0)
-        r = set_limit(RLIMIT_FSIZE, limits->file_size_bytes);
     if (r == 0)
         r = set_second_limits(limits, lasting);
     if (r == 0 && limits->cpus_means == MEANS_AFFINITY)
@@ -244,6 +242,10 @@ static void arrange_streams(struct init_spawn *spawn)
     r = sys_close_from(3);
     if (r < 0)
         fail(spawn, EXEC_STEP_LOCKS, r);
+    /* Not before: init has more open than some commands may have. */
+    r = set_limit(RLIMIT_NOFILE, spawn->plan->limits.open_files);
+    if (r < 0)
+        fail(spawn, EXEC_STEP_LIMITS, r);
 }
 
 SYS_OWN_STACK static _Noreturn void become_command(struct init_spawn *spawn)
@@ -290,7 +292,10 @@ static int make_network(struct init_spawn *spawn)
     spawn->network = r; /* and init's from now on */
     sys_unlock(&spawn->table);
     sys_word_set(&spawn->made);
-    return r < 0 ? r : sys_drop_capabilities();
+    if (r >= 0)
+        r = sys_drop_capabilities();
+    sys_word_wait(&spawn->placed); /* init has also left our choice of processors alone by then */
+    return r;
 }
 
 /*
@@ -304,8 +309,8 @@ static int wait_for_go(const struct init_spawn *spawn)
 
     while (number != spawn->number) {
         long r = SYS_RAW(SYS_read, spawn->go[0], &number, sizeof number);
-        if (r < 0 && r != -EINTR)
-            return (int)r;
+        if (r <= 0 && r != -EINTR)
+            return r < 0 ? (int)r : -EPIPE;
     }
     return 0;
 }
@@ -323,8 +328,6 @@ SYS_OWN_STACK static int spare_main(void *arg)
         r = leave_init(spawn);
     if (r < 0)
         fail(spawn, EXEC_STEP_LIMITS, r);
-    if (spawn->first)
-        sys_word_wait(&spawn->placed);
     r = put_on_locks(spawn);
     if (r < 0)
         fail(spawn, EXEC_STEP_LOCKS, r);
