@@ -255,6 +255,7 @@ static void print_goals(void)
     if (!c[BWRAP].skip) {
         print_goal("hutch run / bwrap", c[HOST].p50 / c[BWRAP].p50, "<=", 0.6);
         print_goal("hutch run --layout minimal / bwrap", c[MINIMAL].p50 / c[BWRAP].p50, "<=", 0.6);
+        print_goal("hutch run, no limits / bwrap", c[UNLIMITED].p50 / c[BWRAP].p50, "<=", 0.6);
     }
     print_goal("100,000 files / empty workspace", c[HOST_FULL].p50 / c[HOST].p50, "<=", 1.1);
     print_goal("the same, --layout minimal", c[MINIMAL_FULL].p50 / c[MINIMAL].p50, "<=", 1.1);
