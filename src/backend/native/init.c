@@ -460,7 +460,8 @@ static void serve_signals(struct init *init)
         watch_look(&init->watch);
     /* Every child: commands are reported, orphans that became ours are just reaped. */
     for (int pid = sys_wait_any(&ended); pid > 0; pid = sys_wait_any(&ended)) {
-        if (pid == init->spare_pid)
+        /* What the process of the only command has failed with is that command's failure. */
+        if (pid == init->spare_pid && (init->plan->lasting || !init->spare.error))
             drop_spare(init);
         report_exit(init, pid, &ended);
     }

@@ -361,7 +361,7 @@ static void wait_for_start(const struct init_spawn *spawn, pid_t pid)
     unsigned stops = 0;
 
     while (!sys_share_wait(&spawn->tid, LOOK_MS))
-        if (sys_share_stopped(pid))
+        if (spawn->plan->lasting && sys_share_stopped(pid))
             SYS_RAW(SYS_kill, pid, ++stops < STOPS_MAX ? SIGCONT : SIGKILL);
 }
 
