@@ -4,14 +4,13 @@
  * that ended by itself died of.
  */
 #include <signal.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/num.h"
 #include "run/run.h"
 #include "run/state.h"
-#include "sys/ret.h"
+#include "sys/clock.h"
 
 #define GRACE_MS 2000
 #define LAST_MS 1000
@@ -35,14 +34,6 @@ static enum sandbox_scope own_scope(const struct hutch_run *run)
     return run->owner ? SCOPE_ALL : SCOPE_TREE;
 }
 
-int run_set_timer(struct hutch_run *run, uint64_t ms)
-{
-    struct itimerspec spec = {
-        .it_value = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000}};
-
-    return ret_errno(timerfd_settime(run->timer, 0, &spec, NULL));
-}
-
 /*
  * Kill everything but init, which still has things to put right and the usage to report; when it does
  * not within LAST_MS, or when nothing runs yet in a sandbox of the run's own, init too.
@@ -50,7 +41,7 @@ int run_set_timer(struct hutch_run *run, uint64_t ms)
 static void kill_all(struct hutch_run *run, enum sandbox_scope scope)
 {
     bool asked = (run->state == RUN_RUNNING || !run->owner) && !run->last_chance &&
-                 signal_run(run, SIGKILL, scope) == 0 && run_set_timer(run, LAST_MS) == 0;
+                 signal_run(run, SIGKILL, scope) == 0 && sys_timer_set(run->timer, LAST_MS) == 0;
 
     run->last_chance = true;
     if (!asked)
@@ -75,7 +66,7 @@ void run_on_deadline(struct hutch_run *run)
     run_emit(run, (struct hutch_event){.type = HUTCH_EVENT_RUN_TIMEOUT});
     /* Not started yet, not reachable, or no timer for the grace: then there is none. */
     if (run->state != RUN_RUNNING || signal_run(run, SIGTERM, own_scope(run)) < 0 ||
-        run_set_timer(run, GRACE_MS) < 0)
+        sys_timer_set(run->timer, GRACE_MS) < 0)
         kill_all(run, own_scope(run));
 }
 

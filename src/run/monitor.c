@@ -71,14 +71,6 @@ int monitor_init(struct monitor *monitor, const struct plan *plan)
     return r;
 }
 
-static int set_timer(struct monitor *monitor, uint64_t ms)
-{
-    struct itimerspec spec = {
-        .it_value = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000}};
-
-    return ret_errno(timerfd_settime(monitor->timer, 0, &spec, NULL));
-}
-
 uint64_t monitor_since(uint64_t now_us, uint64_t base_us)
 {
     return now_us == SANDBOX_UNKNOWN ? SANDBOX_UNKNOWN : now_us > base_us ? now_us - base_us : 0;
@@ -96,7 +88,7 @@ int monitor_start(struct monitor *monitor, struct sandbox *sandbox, uint64_t sta
         growth_set_proc(monitor->growth, sandbox->proc_fd);
     /* Nothing is looked at yet: most commands are over before the timer, and should not wait for us. */
     monitor->timer = ret_errno(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
-    return monitor->timer < 0 ? monitor->timer : set_timer(monitor, FIRST_MS);
+    return monitor->timer < 0 ? monitor->timer : sys_timer_set(monitor->timer, FIRST_MS);
 }
 
 static uint64_t cpu_ms(const struct monitor *monitor)
@@ -253,7 +245,7 @@ int monitor_step(struct monitor *monitor, struct sandbox *sandbox,
         monitor->failures = 0;
     stand(monitor, at);
     size_t count = r < 0 ? 0 : judge(monitor, at, ret);
-    r = set_timer(monitor, pause_ms(monitor, at, r == 1));
+    r = sys_timer_set(monitor->timer, pause_ms(monitor, at, r == 1));
     return r < 0 ? r : (int)count;
 }
 

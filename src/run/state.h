@@ -119,8 +119,7 @@ struct run_quiet {
 void run_begin_quiet(struct run_quiet *quiet);
 void run_end_quiet(const struct run_quiet *quiet);
 
-/* end.c: set the deadline; and what to do when TAG_TIMER and TAG_MONITOR say that it is time. */
-int run_set_timer(struct hutch_run *run, uint64_t ms);
+/* end.c: what to do when TAG_TIMER and TAG_MONITOR say that it is time. */
 void run_on_deadline(struct hutch_run *run);
 int run_on_monitor(struct hutch_run *run, struct hutch_error *err);
 

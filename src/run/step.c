@@ -42,7 +42,7 @@ int run_open_loop(struct hutch_run *run)
     if (run->timer < 0)
         return run->timer;
     if (run->command.timeout_ms != NUM_NO_LIMIT)
-        r = run_set_timer(run, run->command.timeout_ms);
+        r = sys_timer_set(run->timer, run->command.timeout_ms);
     return r < 0 ? r : watch(run, run->timer, TAG_TIMER);
 }
 

@@ -109,11 +109,11 @@ static void finish_set_up(struct init *init)
 
 /* ---- Serving ---- */
 
-/* Whether something may have come to be in a watched directory since the last look. Empties FD_SIGNALS. */
-static bool has_changed(const struct init *init)
+/* Whether something has come to be in a watched directory since the last look. Empties FD_SIGNALS. */
+static bool has_changed(void)
 {
     struct signalfd_siginfo info;
-    bool changed = init->watch.polls;
+    bool changed = false;
 
     while (read(FD_SIGNALS, &info, sizeof info) > 0)
         changed = changed || info.ssi_signo == WATCH_SIGNAL;
@@ -138,7 +138,7 @@ static unsigned sweep(struct init *init)
         kill(-1, SIGKILL);
         left = sys_wait_all();
     }
-    if (init->plan->watch_count > 0 && has_changed(init))
+    if (init->plan->watch_count > 0 && (init->watch.polls || has_changed()))
         watch_look(&init->watch);
     return left;
 }
@@ -456,7 +456,7 @@ static void serve_signals(struct init *init)
 {
     struct sys_exit ended;
 
-    if (has_changed(init))
+    if (has_changed())
         watch_look(&init->watch);
     /* Every child: commands are reported, orphans that became ours are just reaped. */
     for (int pid = sys_wait_any(&ended); pid > 0; pid = sys_wait_any(&ended)) {

@@ -117,6 +117,17 @@ static void the_end_is_not_the_callers(void **state)
     signal(SIGCHLD, SIG_DFL);
 }
 
+enum { STACK = 64 << 10 };
+
+/* For a child that shares our memory; the caller unmaps it. */
+static void *make_stack(void)
+{
+    void *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    assert_true(stack != MAP_FAILED);
+    return stack;
+}
+
 static int note_and_exit(void *arg)
 {
     *(volatile int *)arg = (int)getpid();
@@ -125,12 +136,10 @@ static int note_and_exit(void *arg)
 
 static void a_vfork_call_shares_memory_and_ends_first(void **state)
 {
-    enum { STACK = 64 << 10 };
     static volatile int noted;
     int status = 0;
-    void *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *stack = make_stack();
 
-    assert_true(stack != MAP_FAILED);
     int pid = sys_vfork_call(note_and_exit, (void *)&noted, stack, STACK);
     assert_true(pid > 0);
     assert_int_equal(noted, pid);
@@ -160,13 +169,12 @@ static int close_and_exit(void *arg)
 /* Memory, descriptors and the mask of modes are the parent's own, and it goes on beside the child. */
 static void a_started_child_shares_all(void **state)
 {
-    enum { STACK = 64 << 10 };
     int status = 0;
     struct shared shared = {.fd = dup(0)};
-    void *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *stack = make_stack();
     mode_t mask = umask(0);
 
-    assert_true(stack != MAP_FAILED && shared.fd >= 0);
+    assert_true(shared.fd >= 0);
     int pid = sys_share_start(close_and_exit, &shared, stack, STACK, &shared.tid);
     assert_true(pid > 0);
     sys_word_wait_for(&shared.started, &shared.tid);
@@ -193,12 +201,10 @@ static int just_exit(void *arg)
 /* A word that nobody will set any more. */
 static void a_child_that_ends_is_not_waited_for(void **state)
 {
-    enum { STACK = 64 << 10 };
     int never = 0;
     pid_t tid = 0;
-    void *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *stack = make_stack();
 
-    assert_true(stack != MAP_FAILED);
     int pid = sys_share_start(just_exit, NULL, stack, STACK, &tid);
     assert_true(pid > 0);
     sys_word_wait_for(&never, &tid);
@@ -231,11 +237,9 @@ static int count_and_exit(void *arg)
 
 static void a_lock_is_held_by_one(void **state)
 {
-    enum { STACK = 64 << 10 };
     struct locked locked = {0};
-    void *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *stack = make_stack();
 
-    assert_true(stack != MAP_FAILED);
     int pid = sys_share_start(count_and_exit, &locked, stack, STACK, &locked.tid);
     assert_true(pid > 0);
     sys_word_wait_for(&locked.has_it, &locked.tid);
@@ -264,11 +268,9 @@ static int keep_and_wait(void *arg)
 
 static void a_lock_of_a_dead_child_is_taken(void **state)
 {
-    enum { STACK = 64 << 10 };
     struct locked locked = {0};
-    void *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *stack = make_stack();
 
-    assert_true(stack != MAP_FAILED);
     int pid = sys_share_start(keep_and_wait, &locked, stack, STACK, &locked.tid);
     assert_true(pid > 0);
     sys_word_wait_for(&locked.has_it, &locked.tid);
