@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -28,6 +29,12 @@ void arena_init_for(struct arena *arena, size_t size)
     *arena = (struct arena){.first = size};
 }
 
+/* For what is made and freed with every command, whose page is better kept than asked for again. */
+static bool is_small(size_t size)
+{
+    return size <= CHUNK_FIRST;
+}
+
 void arena_clear(struct arena *arena)
 {
     struct arena_chunk *chunk = arena->chunks;
@@ -35,7 +42,10 @@ void arena_clear(struct arena *arena)
     while (chunk) {
         struct arena_chunk *next = chunk->next;
 
-        munmap(chunk, chunk->size);
+        if (is_small(chunk->size))
+            free(chunk);
+        else
+            munmap(chunk, chunk->size);
         chunk = next;
     }
     arena_init(arena);
@@ -47,9 +57,18 @@ bool arena_failed(const struct arena *arena)
 }
 
 /*
- * From the kernel, which hands out zeroed memory: nothing is ever used twice. The first chunk will be
- * filled, so that its pages are asked for all at once; that costs a fraction of a fault for each.
+ * Larger ones come from the kernel, which hands out zeroed memory. The first chunk will be filled, so that
+ * its pages are asked for all at once; that costs a fraction of a fault for each.
  */
+static struct arena_chunk *new_chunk(size_t size, bool first)
+{
+    if (is_small(size))
+        return calloc(1, size);
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | (first ? MAP_POPULATE : 0), -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
 static bool add_chunk(struct arena *arena, size_t need)
 {
     bool first = !arena->chunks;
@@ -63,10 +82,8 @@ static bool add_chunk(struct arena *arena, size_t need)
     need += sizeof(struct arena_chunk);
     if (size < need)
         size = need;
-    struct arena_chunk *chunk = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                                     MAP_PRIVATE | MAP_ANONYMOUS | (first ? MAP_POPULATE : 0), -1,
-                                     0);
-    if (chunk == MAP_FAILED)
+    struct arena_chunk *chunk = new_chunk(size, first);
+    if (!chunk)
         return false;
     chunk->size = size;
     chunk->used = sizeof *chunk;

@@ -76,8 +76,8 @@ uint64_t monitor_since(uint64_t now_us, uint64_t base_us)
     return now_us == SANDBOX_UNKNOWN ? SANDBOX_UNKNOWN : now_us > base_us ? now_us - base_us : 0;
 }
 
-int monitor_start(struct monitor *monitor, struct sandbox *sandbox, uint64_t started_ns,
-                  const struct sandbox_usage *before)
+void monitor_start(struct monitor *monitor, struct sandbox *sandbox, uint64_t started_ns,
+                   const struct sandbox_usage *before)
 {
     monitor->started_ns = started_ns;
     if (before->user_us != SANDBOX_UNKNOWN) {
@@ -86,6 +86,10 @@ int monitor_start(struct monitor *monitor, struct sandbox *sandbox, uint64_t sta
     }
     if (monitor->growth)
         growth_set_proc(monitor->growth, sandbox->proc_fd);
+}
+
+int monitor_arm(struct monitor *monitor)
+{
     /* Nothing is looked at yet: most commands are over before the timer, and should not wait for us. */
     monitor->timer = ret_errno(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
     return monitor->timer < 0 ? monitor->timer : sys_timer_set(monitor->timer, FIRST_MS);

@@ -28,7 +28,7 @@ enum monitor_limit {
 
 struct monitor {
     const struct plan *plan;
-    int timer;             /* readable when it is time to measure; -1 before monitor_start() */
+    int timer;             /* readable when it is time to measure; -1 before monitor_arm() */
     struct growth *growth; /* of directories on the host; NULL: nothing to watch */
     int nested[MONITOR_NESTED_MAX]; /* what is mounted below them */
     size_t nested_count;
@@ -58,9 +58,12 @@ int monitor_init(struct monitor *monitor, const struct plan *plan);
 /* There have been this many processes at a time, which only somebody else could see. */
 void monitor_saw(struct monitor *monitor, uint64_t processes);
 
-/* The command runs. -errno when there is no timer. */
-int monitor_start(struct monitor *monitor, struct sandbox *sandbox, uint64_t started_ns,
-                  const struct sandbox_usage *before);
+/* The command runs. */
+void monitor_start(struct monitor *monitor, struct sandbox *sandbox, uint64_t started_ns,
+                   const struct sandbox_usage *before);
+
+/* And goes on running. -errno when there is no timer. */
+int monitor_arm(struct monitor *monitor);
 
 /* A time without what was there before; SANDBOX_UNKNOWN stays. */
 uint64_t monitor_since(uint64_t now_us, uint64_t base_us);

@@ -64,11 +64,17 @@ static void on_started(struct hutch_run *run, struct sandbox_event *event)
     run->started_ns = event->at_ns;
     run_emit(run, (struct hutch_event){.type = HUTCH_EVENT_RUN_STARTED, .argv = run->command.argv});
     run_warn_of_absurd(run);
-    if ((event->terminal >= 0 && run_start_terminal(run, &event->terminal) < 0) ||
-        monitor_start(&run->monitor, run->box->sandbox, run->started_ns, &run->box->usage) < 0 ||
-        watch(run, run->monitor.timer, TAG_MONITOR) < 0)
+    monitor_start(&run->monitor, run->box->sandbox, run->started_ns, &run->box->usage);
+    if (event->terminal >= 0 && run_start_terminal(run, &event->terminal) < 0)
         run_cancel(run, NULL);
     fd_close(&event->terminal);
+}
+
+/* Not before all that was said has been heard: a short command may be over. */
+static void begin_to_measure(struct hutch_run *run)
+{
+    if (monitor_arm(&run->monitor) < 0 || watch(run, run->monitor.timer, TAG_MONITOR) < 0)
+        run_cancel(run, NULL);
 }
 
 /* Kept up to a bound; the rest is counted. */
@@ -210,6 +216,8 @@ static int conclude(struct hutch_run *run, struct hutch_error *err)
 {
     const struct hutch_error *error = run->state == RUN_FAILED ? &run->error : &run->box->error;
 
+    if (run->state == RUN_RUNNING && run->monitor.timer < 0 && !run->box->gone)
+        begin_to_measure(run);
     if (run->box->gone && !run->told) {
         run->told = true;
         int r = on_gone(run, err);
