@@ -20,6 +20,7 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
+#include "sys/process.h"
 #include "sys/raw.h"
 #include "sys/ret.h"
 
@@ -76,14 +77,15 @@ int sys_clone_namespaces(uint64_t flags, int *ret_pidfd)
 
         /*
      * Container engines answer clone3 with ENOSYS so that their filters can see the flags. The old
-     * call does the same but for CLEAR_SIGHAND; the child resets its handlers anyway.
+     * call does the same but for CLEAR_SIGHAND.
      */
 #if defined(__x86_64__) || defined(__aarch64__)
-    return ret_errno(
+    r = ret_errno(
         syscall(SYS_clone, (unsigned long)(flags | CLONE_PIDFD), NULL, ret_pidfd, NULL, NULL));
-#else
-    return r;
+    if (r == 0)
+        sys_signals_reset();
 #endif
+    return r;
 }
 
 /*
@@ -96,12 +98,6 @@ static void *end_of_stack(void *stack, size_t stack_size)
     __asan_unpoison_memory_region(stack, stack_size);
 #endif
     return (char *)stack + stack_size;
-}
-
-int sys_vfork_call(int (*fn)(void *arg), void *arg, void *stack, size_t stack_size)
-{
-    return ret_errno(clone(fn, end_of_stack(stack, stack_size),
-                           CLONE_VM | CLONE_FILES | CLONE_VFORK | SIGCHLD, arg));
 }
 
 int sys_share_start(int (*fn)(void *arg), void *arg, void *stack, size_t stack_size, pid_t *tid)

@@ -22,22 +22,16 @@ int sys_clone_namespaces(uint64_t flags, int *ret_pidfd);
 int sys_clone_into(uint64_t flags, int cgroup, int *ret_pidfd);
 
 /*
- * For the functions that run on a stack given to the two calls below and never return: AddressSanitizer
- * would look for the end of a stack that it does not know.
+ * For the functions that run on a stack given to the call below and never return: AddressSanitizer would
+ * look for the end of a stack that it does not know.
  */
 #define SYS_OWN_STACK __attribute__((no_sanitize("address")))
 
 /*
- * Run fn(arg) in a child that shares this process's memory and table of descriptors, on `stack` (its
- * lowest address). The caller sleeps until the child execs or exits. Returns its pid.
- */
-int sys_vfork_call(int (*fn)(void *arg), void *arg, void *stack, size_t stack_size);
-
-/*
- * The same without sleeping: the child runs beside its parent, and shares its root and directory too. *tid
- * is not 0 until it has left the memory, by exec or by its end; sys_share_wait() waits for that and returns
- * whether it was so in time. This, sys_word_*() and sys_share_stopped(), whether the child is stopped, leave
- * errno alone, which both share.
+ * Run fn(arg) beside this process, in a child that shares its memory, descriptors, root and directory, on
+ * `stack` (its lowest address). Returns its pid. *tid is not 0 until it has left the memory, by exec or by
+ * its end; sys_share_wait() waits for that and returns whether it was so in time. This, sys_word_*() and
+ * sys_share_stopped(), whether the child is stopped, leave errno alone, which both share.
  */
 int sys_share_start(int (*fn)(void *arg), void *arg, void *stack, size_t stack_size, pid_t *tid);
 bool sys_share_wait(const pid_t *tid, unsigned timeout_ms);

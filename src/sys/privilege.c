@@ -9,23 +9,24 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "sys/raw.h"
 #include "sys/ret.h"
 
 #define K_KEYCTL_JOIN_SESSION_KEYRING 1
 
 int sys_drop_bounding(void)
 {
-    int r = ret_errno(prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0));
+    long r = SYS_RAW(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
     if (r < 0)
-        return r;
+        return (int)r;
 
     /* The kernel says EINVAL for the first capability it does not know: that is the end. */
     for (unsigned long cap = 0; cap < 64; cap++) {
-        r = ret_errno(prctl(PR_CAPBSET_DROP, cap, 0, 0, 0));
+        r = SYS_RAW(SYS_prctl, PR_CAPBSET_DROP, cap, 0, 0, 0);
         if (r == -EINVAL && cap > CAP_AUDIT_READ)
             break;
         if (r < 0)
-            return r;
+            return (int)r;
     }
     return 0;
 }

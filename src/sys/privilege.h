@@ -2,7 +2,7 @@
 /* Giving up privilege for good. */
 #pragma once
 
-/* No exec can give a capability any more: empties the ambient and the bounding set. */
+/* No exec can give a capability any more: empties the ambient and the bounding set. Leaves errno alone. */
 int sys_drop_bounding(void);
 
 /* And this thread has none itself: empties the other three sets. */

@@ -14,6 +14,7 @@
 
 #include "base/fd.h"
 #include "sys/procfs.h"
+#include "sys/raw.h"
 #include "sys/ret.h"
 
 #define K_SYS_pidfd_send_signal 424
@@ -23,6 +24,7 @@
 #define K_P_PIDFD 3
 #define K_CLOSE_RANGE_UNSHARE 2U
 #define K_PIDFD_THREAD O_EXCL
+#define K_SIGNALS 64
 
 int sys_pidfd_open(pid_t pid)
 {
@@ -155,13 +157,13 @@ int sys_unshare_descriptors(void)
 
 void sys_signals_reset(void)
 {
-    struct sigaction action = {.sa_handler = SIG_DFL};
-    sigset_t none;
+    /* The kernel's own structure, on every architecture: a handler, flags and an empty set. */
+    static const unsigned long defaults[4];
+    static const uint64_t none;
 
-    for (int i = 1; i <= SIGRTMAX; i++)
-        sigaction(i, &action, NULL);
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
+    for (int i = 1; i <= K_SIGNALS; i++)
+        SYS_RAW(SYS_rt_sigaction, i, defaults, NULL, sizeof none);
+    SYS_RAW(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof none);
 }
 
 int sys_wipe_arguments(void)

@@ -46,7 +46,7 @@ int sys_close_from(unsigned first);
 /* A table of descriptors of one's own, with the same descriptors. Linux 5.9. */
 int sys_unshare_descriptors(void);
 
-/* Default action for every signal, nothing blocked. */
+/* Default action for every signal, nothing blocked. Leaves errno alone. */
 void sys_signals_reset(void);
 
 /*

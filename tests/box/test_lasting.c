@@ -137,6 +137,43 @@ static void each_has_its_own(void)
     hutch_sandbox_close(sandbox);
 }
 
+/* The first command's process is there before init has seen to itself; later ones come after. */
+static void all_begin_alike(void)
+{
+    static const char *const nets[] = {"none", "host"};
+    static const char expected[] = "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n"
+                                   "CapInh:\t0000000000000000\nCapPrm:\t0000000000000000\n"
+                                   "CapEff:\t0000000000000000\nCapBnd:\t0000000000000000\n"
+                                   "CapAmb:\t0000000000000000\nNoNewPrivs:\t1\n";
+    const int ignored[] = {SIGPIPE, SIGCHLD, SIGTTOU, SIGRTMAX};
+    struct hutch_command command = HUTCH_COMMAND_INIT;
+    sigset_t blocked;
+
+    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
+        signal(ignored[i], SIG_IGN);
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &blocked, NULL);
+    command.argv = LIST("grep", "-E", "^(Sig(Blk|Ign)|Cap|NoNewPrivs)", "/proc/self/status");
+    for (size_t i = 0; i < 2; i++) {
+        struct hutch_sandbox *sandbox = open_sandbox(LIST("--net", nets[i]), NULL, NULL);
+
+        for (int n = 0; n < 3; n++) {
+            struct hutch_result *result = exec_command(sandbox, &command);
+            CHECK_TEXT(expected, result->stdout_data);
+            hutch_result_free(result);
+        }
+        hutch_sandbox_close(sandbox);
+
+        struct hutch_policy *policy = drive_policy(LIST("--net", nets[i]));
+        struct hutch_result *result = NULL;
+        REQUIRE(hutch_run(policy, &command, &result, &err) == 0);
+        CHECK_TEXT(expected, result->stdout_data);
+        hutch_result_free(result);
+        hutch_policy_free(policy);
+    }
+}
+
 /* ---- What commands leave behind ---- */
 
 static void left_behind(void)
@@ -416,6 +453,7 @@ int main(void)
         {"what a command writes stays", what_stays},
         {"a workspace in memory stays", in_memory},
         {"directory, variables and failures are each command's own", each_has_its_own},
+        {"the first command begins as later ones do", all_begin_alike},
         {"processes left behind live on, and can be killed", left_behind},
         {"a command kills all that it can", all_killed},
         {"no way through descriptors", no_way_through_descriptors},

@@ -4,12 +4,13 @@
  *
  * Init is a fork of the engine in new namespaces. It lives through these stages:
  *
- *  1. own process   Should: leave the caller's session, default every signal, wipe its arguments.
- *  2. ids           Should: wait until the engine has mapped the ids; refuse nested user namespaces,
- *                   leave the session keyring, see to it that no exec gives privileges.
+ *  1. own process   Should: leave the caller's session.
+ *  2. ids           Should: wait until the engine has mapped the ids; leave the session keyring, see to
+ *                   it that no exec gives privileges. Then have the first command's process make the
+ *                   network beside all that follows.
  *                   Mustn't: make a file before that (it would have no owner).
- *  3. files         Should: have the first command's process make the network meanwhile; build the
- *                   plan's file system and enter it.
+ *  3. files         Should: wipe its arguments, refuse nested user namespaces; build the plan's file
+ *                   system and enter it.
  *  4. locks         Should: close every inherited descriptor, put a filter on, enter the network, drop
  *                   all capabilities.
  *                   Mustn't: keep anything of the engine but the socket and its pidfd.
@@ -252,10 +253,10 @@ static pid_t use_spare(struct init *init, struct init_spawn *spawn)
 }
 
 /*
- * In a sandbox that lasts every command begins as a spare: others may be there that stop or kill what they
- * see, and only a spare can be waited for with that in mind. Returns as init_spawn() does.
+ * Every command begins as a spare, the first as the one that was there from the beginning. Commands that are
+ * there already may kill it. Returns the pid, or -errno with `error` and `step` set.
  */
-static int spawn_lasting(struct init *init, struct init_spawn *spawn)
+static int spawn_command(struct init *init, struct init_spawn *spawn)
 {
     int r = 0;
 
@@ -268,14 +269,6 @@ static int spawn_lasting(struct init *init, struct init_spawn *spawn)
     spawn->step = EXEC_STEP_FORK;
     spawn->error = r < 0 ? -r : EAGAIN;
     return -spawn->error;
-}
-
-/* The only one: there is nobody else. Its process is there already when it had a network to make. */
-static int spawn_only(struct init *init, struct init_spawn *spawn)
-{
-    pid_t pid = use_spare(init, spawn);
-
-    return pid ? pid : init_spawn(spawn);
 }
 
 /* ---- Commands ---- */
@@ -296,7 +289,7 @@ static void start(struct init *init, const struct proto_request *request, struct
             return;
         }
     }
-    int pid = init->plan->lasting ? spawn_lasting(init, spawn) : spawn_only(init, spawn);
+    int pid = spawn_command(init, spawn);
     int r = spawn->error ? -spawn->error : remember(init, request->run, pid, request->last);
     if (r == 0)
         r = notify_add(&init->notify, spawn->listener, request->run);
@@ -476,6 +469,18 @@ static int patience(const struct init *init)
     return notify < 0 ? watch : watch < 0 || notify < watch ? notify : watch;
 }
 
+/* The spare is for the next command: who waits for the end of this one comes first. */
+static int wait_for_work(struct init *init, struct pollfd *fds, nfds_t count)
+{
+    bool missing = init->plan->lasting && !init->spare_pid;
+    int r = missing ? poll(fds, count, 0) : 0;
+
+    if (r != 0)
+        return r;
+    make_spare(init);
+    return poll(fds, count, patience(init));
+}
+
 static _Noreturn void serve(struct init *init)
 {
     enum { SOCKET, SIGNALS, ENGINE, NOTIFY };
@@ -486,9 +491,8 @@ static _Noreturn void serve(struct init *init)
     };
 
     for (;;) {
-        make_spare(init);
         size_t count = notify_poll_set(&init->notify, fds + NOTIFY);
-        if (poll(fds, NOTIFY + count, patience(init)) < 0) {
+        if (wait_for_work(init, fds, NOTIFY + count) < 0) {
             if (errno == EINTR)
                 continue;
             end(init);

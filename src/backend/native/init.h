@@ -62,7 +62,7 @@ struct init_spawn {
     enum proto_exec_step step; /* out */
 
     /* Of a spare: a child that has put everything on and waits for its command. */
-    bool first;  /* it is there from the beginning, and makes the network */
+    bool first;  /* it is there from the beginning, and makes the network if there is one to make */
     int table;   /* with that one: a lock on the descriptors, which init puts into their places */
     int placed;  /* for that one: they are there, and will stay */
     int made;    /* by that one: the network is there, or will not be */
@@ -73,13 +73,10 @@ struct init_spawn {
     bool executing;  /* it has come as far as exec */
 };
 
-/* Returns the pid, or -1 with `error` and `step` set. */
-int init_spawn(struct init_spawn *spawn);
-
 /*
  * Have a child do beforehand what takes long and is the same for every command. It runs beside us; *spawn
  * must stay. Returns its pid or -errno. It then becomes a command by init_spawn_spare(), once the rest of
- * *spawn is filled in; returns false when it was killed before, and sets `error` as init_spawn() does.
+ * *spawn is filled in; returns false when it was killed before, and sets `error` and `step` when it fails.
  */
 int init_spawn_prepare(struct init_spawn *spawn);
 bool init_spawn_spare(struct init_spawn *spawn, pid_t pid);

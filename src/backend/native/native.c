@@ -51,6 +51,9 @@ static bool native_leave(struct sandbox *sandbox)
 {
     struct native *native = (struct native *)sandbox;
 
+    /* Who lets go last takes the file systems apart. That can be init, which nobody waits for. */
+    fd_close(&sandbox->proc_fd);
+    fd_close(&native->memory);
     return native->plan->cgroup.version != 2 && native_cgroup_remove(&native->cgroup) == 0;
 }
 

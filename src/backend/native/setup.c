@@ -26,13 +26,11 @@
 #include "sys/seccomp.h"
 
 /*
- * The process of the first command is there from the beginning when there is a network to make: making
- * that takes as long as all the files, and another processor can do it.
+ * The process of the first command is there from the beginning: the network takes as long to make as all
+ * the files, and another processor can do it.
  */
 static int start_first(struct init *init)
 {
-    if (init->plan->net != NET_NONE)
-        return 0;
     init->spare = init_new_spawn(init);
     init->spare.first = true;
     init->spare.network = -EIO; /* should it be killed before it can say */
@@ -45,15 +43,13 @@ static int start_first(struct init *init)
 
 static int own_process(struct init *init)
 {
-    sys_signals_reset();
+    signal(SIGCHLD, SIG_DFL); /* children of who ignores it cannot be waited for */
     init->umask = umask(0);
     int r = ret_errno(setsid());
     if (r < 0 && r != -EPERM) /* EPERM: already a leader */
         return r;
     r = ret_errno(prctl(PR_SET_NAME, "hutch-init", 0, 0, 0));
-    if (r == 0)
-        r = ret_errno(sethostname(init->plan->hostname, strlen(init->plan->hostname)));
-    return r < 0 ? r : sys_wipe_arguments();
+    return r < 0 ? r : ret_errno(sethostname(init->plan->hostname, strlen(init->plan->hostname)));
 }
 
 /*
@@ -95,12 +91,6 @@ static int take_ids(struct init *init)
     /* The namespace that came with the clone begins at the group that systemd has moved us from. */
     if (r == 0 && init->plan->cgroup.unit)
         r = ret_errno(unshare(CLONE_NEWCGROUP));
-    /*
-     * The second refusal of nested user namespaces; the filters are the first. Who is in another root
-     * than its mount namespace's is refused them anyway, and this takes the kernel long.
-     */
-    if (r == 0 && init->plan->layout == LAYOUT_HOST)
-        r = sys_userns_forbid();
     /* Not earlier: /proc/PID/uid_map of an undumpable process is closed to the engine too. */
     return r < 0 ? r : sys_undumpable();
 }
@@ -111,10 +101,26 @@ static int drop_privileges(struct init *init)
     int r = sys_keyring_leave();
 
     if (r == 0)
-        r = sys_drop_bounding();
-    if (r == 0)
         r = sys_no_new_privs();
     return r < 0 ? r : start_first(init);
+}
+
+/* What is as well done beside the network. */
+static int close_ways(struct init *init)
+{
+    int r = sys_wipe_arguments();
+
+    /*
+     * The second refusal of nested user namespaces; the filters are the first. Who is in another root
+     * than its mount namespace's is refused them anyway, and this takes the kernel long.
+     */
+    if (r == 0 && init->plan->layout == LAYOUT_HOST)
+        r = sys_userns_forbid();
+    if (r < 0 || !init->plan->lasting)
+        return r;
+    /* For the commands to come. The first one's process sees to itself, and init executes nothing. */
+    sys_signals_reset();
+    return sys_drop_bounding();
 }
 
 static int open_signals(void)
@@ -161,7 +167,7 @@ static int keep_descriptors(struct init *init)
         [FD_MEMORY] = init->files.memory_fd,
         [FD_ROOT] = -1,
         [FD_MOUNTS] = -1,
-        [FD_NETWORK] = init->spare.first ? init->spare.network : -1,
+        [FD_NETWORK] = init->spare.network,
     };
     int r = ret_errno(pipe2(keep + FD_GO_READ, O_CLOEXEC));
 
@@ -228,7 +234,7 @@ static int put_on_filter(struct init *init)
 /* Into the network that the first command's process has made. */
 static int enter_network(struct init *init)
 {
-    if (!init->spare.first)
+    if (init->plan->net != NET_NONE)
         return 0;
     sys_word_wait_for(&init->spare.made, &init->spare.tid);
     if (init->spare.network < 0)
@@ -257,9 +263,10 @@ int init_set_up(struct init *init, enum proto_step *ret_step, uint32_t *ret_inde
         int (*run)(struct init *init);
     } stages[] = {
         {STEP_PROCESS, own_process},        {STEP_IDS, take_ids},
-        {STEP_PRIVILEGES, drop_privileges}, {STEP_MOUNTS, build_files},
-        {STEP_ENTER, enter_files},          {STEP_LANDLOCK, build_landlock},
-        {STEP_DESCRIPTORS, place},          {STEP_FILTER, put_on_filter},
+        {STEP_PRIVILEGES, drop_privileges}, {STEP_WAYS, close_ways},
+        {STEP_MOUNTS, build_files},         {STEP_ENTER, enter_files},
+        {STEP_LANDLOCK, build_landlock},    {STEP_DESCRIPTORS, place},
+        {STEP_FILTER, put_on_filter},
     };
 
     for (size_t i = 0; i < ARRAY_LEN(stages); i++) {

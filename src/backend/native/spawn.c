@@ -102,14 +102,6 @@ static int join_groups(const struct init_spawn *spawn)
     return r;
 }
 
-/* Not through a link of /proc: some of init's descriptors are directories that are not for commands. */
-static int enter_directory(const char *path)
-{
-    fd_auto int dir = sys_open_inside(AT_FDCWD, path, O_PATH | O_DIRECTORY);
-
-    return dir < 0 ? dir : ret_errno(fchdir(dir));
-}
-
 static int take_streams(const struct init_spawn *spawn)
 {
     for (int i = 0; i < 3; i++) {
@@ -258,29 +250,9 @@ SYS_OWN_STACK static _Noreturn void become_command(struct init_spawn *spawn)
     fail(spawn, EXEC_STEP_EXEC, exec_in_path(spawn));
 }
 
-SYS_OWN_STACK static int child_main(void *arg)
-{
-    struct init_spawn *spawn = arg;
-
-    int r = join_groups(spawn);
-    if (r == 0)
-        r = leave_init(spawn);
-    if (r < 0)
-        fail(spawn, EXEC_STEP_LIMITS, r);
-    umask((mode_t)spawn->umask);
-    r = enter_directory(spawn->cwd);
-    if (r < 0)
-        fail(spawn, EXEC_STEP_CWD, r);
-    r = put_on_locks(spawn);
-    if (r < 0)
-        fail(spawn, EXEC_STEP_LOCKS, r);
-    arrange_streams(spawn);
-    become_command(spawn);
-}
-
 /*
- * The first of all. A network namespace takes the kernel as long to make as all mounts together, so this
- * is done beside init, which builds the files meanwhile. Privileges are what init had when it began.
+ * A network namespace takes the kernel as long to make as all mounts together, so this is done beside init,
+ * which builds the files meanwhile.
  */
 static int make_network(struct init_spawn *spawn)
 {
@@ -292,8 +264,19 @@ static int make_network(struct init_spawn *spawn)
     spawn->network = r; /* and init's from now on */
     sys_unlock(&spawn->table);
     sys_word_set(&spawn->made);
-    if (r >= 0)
+    return r < 0 ? r : 0;
+}
+
+/* The first of all is as init was when it began; who comes later is as init is then. */
+static int begin_first(struct init_spawn *spawn)
+{
+    int r = spawn->plan->net == NET_NONE ? make_network(spawn) : 0;
+
+    if (r == 0)
+        r = sys_drop_bounding();
+    if (r == 0)
         r = sys_drop_capabilities();
+    sys_signals_reset();
     sys_word_wait(&spawn->placed); /* init has also left our choice of processors alone by then */
     return r;
 }
@@ -323,7 +306,7 @@ SYS_OWN_STACK static int spare_main(void *arg)
 {
     struct init_spawn *spawn = arg;
 
-    int r = spawn->first ? make_network(spawn) : 0;
+    int r = spawn->first ? begin_first(spawn) : 0;
     if (r == 0)
         r = leave_init(spawn);
     if (r < 0)
@@ -378,18 +361,4 @@ bool init_spawn_spare(struct init_spawn *spawn, pid_t pid)
     if (spawn->error)
         fd_close(&spawn->listener);
     return true;
-}
-
-int init_spawn(struct init_spawn *spawn)
-{
-    spawn->error = 0;
-    spawn->listener = -1;
-    int pid = sys_vfork_call(child_main, spawn, spawn->stack, spawn->stack_size);
-    if (pid < 0) {
-        spawn->step = EXEC_STEP_FORK;
-        spawn->error = -pid;
-    }
-    if (spawn->error)
-        fd_close(&spawn->listener);
-    return pid;
 }

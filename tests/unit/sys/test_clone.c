@@ -128,26 +128,6 @@ static void *make_stack(void)
     return stack;
 }
 
-static int note_and_exit(void *arg)
-{
-    *(volatile int *)arg = (int)getpid();
-    _exit(5);
-}
-
-static void a_vfork_call_shares_memory_and_ends_first(void **state)
-{
-    static volatile int noted;
-    int status = 0;
-    void *stack = make_stack();
-
-    int pid = sys_vfork_call(note_and_exit, (void *)&noted, stack, STACK);
-    assert_true(pid > 0);
-    assert_int_equal(noted, pid);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 5);
-    munmap(stack, STACK);
-}
-
 struct shared {
     int fd;
     int started;
@@ -287,7 +267,6 @@ int main(void)
         cmocka_unit_test(the_child_is_in_new_namespaces),
         cmocka_unit_test(an_ordinary_child),
         cmocka_unit_test(the_end_is_not_the_callers),
-        cmocka_unit_test(a_vfork_call_shares_memory_and_ends_first),
         cmocka_unit_test(a_started_child_shares_all),
         cmocka_unit_test(a_child_that_ends_is_not_waited_for),
         cmocka_unit_test(a_lock_is_held_by_one),
