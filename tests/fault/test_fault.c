@@ -32,6 +32,7 @@
 #define LATE_MAX 3  /* of each call after the set-up, unless all are wanted */
 #define SAMPLE 6    /* of each call in other sandboxes than the first, unless all are wanted */
 #define HANGS_MAX 2 /* each takes its time; then the rest of its kind is left out */
+#define TRIES_MAX 20
 
 /* One kind of sandbox. */
 struct scenario {
@@ -306,10 +307,27 @@ static bool judge_late(const struct trace_fault *fault, const struct outcome *mo
     return outcome->end.status == 0 ? confined(model, outcome) : refused(outcome, STATUS_FAILED);
 }
 
+/*
+ * Some calls are made only when init is slower than the process beside it, or the engine: such a run is tried
+ * again.
+ */
+static struct outcome run_until_reached(const struct scenario *scenario,
+                                        const struct trace_fault *fault)
+{
+    struct outcome outcome = run(scenario, NULL, fault);
+
+    for (int i = 1; i < TRIES_MAX && !outcome.end.reached && outcome.end.status == 0; i++) {
+        outcome_clear(&outcome);
+        outcome = run(scenario, NULL, fault);
+    }
+    return outcome;
+}
+
 static bool judge(const struct scenario *scenario, const struct outcome *model,
                   const struct trace_fault *fault)
 {
-    struct outcome outcome = run(scenario, NULL, fault);
+    struct outcome outcome = fault->call.late ? run(scenario, NULL, fault)
+                                              : run_until_reached(scenario, fault);
     bool ok = ended_well(scenario, &outcome);
 
     if (ok && fault->call.late)
@@ -407,10 +425,32 @@ static bool may_be_lacking(const struct trace_call *call)
     return call->nr >= 424 && !call->late;
 }
 
+/* Whether init was ready before it was told of a command: it says so then, with one call more. */
+static bool was_told_late(const struct trace_log *log)
+{
+    for (size_t i = 0; i < log->count; i++)
+        if (log->calls[i].role == ROLE_INIT && log->calls[i].nr == SYS_sendmsg &&
+            !log->calls[i].late)
+            return true;
+    return false;
+}
+
+static struct outcome run_model(const struct scenario *scenario, struct trace_log *log)
+{
+    struct outcome model = run(scenario, log, NULL);
+
+    for (int i = 1; i < TRIES_MAX && was_told_late(log); i++) {
+        trace_log_clear(log);
+        outcome_clear(&model);
+        model = run(scenario, log, NULL);
+    }
+    return model;
+}
+
 static void test_scenario(const struct scenario *scenario)
 {
     struct trace_log log = {0};
-    struct outcome model = run(scenario, &log, NULL);
+    struct outcome model = run_model(scenario, &log);
     struct outcome again = run(scenario, NULL, NULL);
 
     bool ok = ended_well(scenario, &model) && confined(&model, &model) && confined(&model, &again);
