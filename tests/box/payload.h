@@ -8,11 +8,7 @@
  */
 #pragma once
 
-struct verb {
-    const char *name;
-    int args; /* how many it needs */
-    void (*fn)(char **args);
-};
+#include "../verbs.h"
 
 /* Each ends with a row without a name. */
 extern const struct verb file_verbs[];

@@ -104,7 +104,7 @@ static void devices_work_and_none_can_be_added(void)
 
     CHECK_LINE(out, "write /dev/null: ok");
     CHECK_HAS(out, "read /dev/zero: ok");
-    CHECK_LINE(out, "write /dev/full: errno 28");
+    CHECK_LINE(out, "write /dev/full: ENOSPC");
     CHECK_LINE(out, "create /dev/new: EROFS");
     CHECK_LACKS(out, "unlink /dev/null: ok");
     CHECK_LINE(out, "create /dev/shm/new: ok");

@@ -13,11 +13,7 @@
 
 #include <stdint.h>
 
-struct verb {
-    const char *name;
-    int args; /* how many it needs; more are its options */
-    void (*fn)(char **args);
-};
+#include "../verbs.h"
 
 /* Each ends with a row without a name. */
 extern const struct verb space_verbs[];

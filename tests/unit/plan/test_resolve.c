@@ -7,18 +7,10 @@
 
 #include <cmocka.h>
 
-#include "plan/resolve.h"
+#include "resolving.h"
 
 #include <errno.h>
 #include <pwd.h>
-
-#include "../scratch.h"
-
-#define NAME_100                                                                                   \
-    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-
-static struct arena arena;
-static struct resolver resolver;
 
 static int setup(void **state)
 {
@@ -44,27 +36,7 @@ static int setup(void **state)
         NULL,
     };
 
-    scratch_make(tree);
-    arena_init(&arena);
-    setenv("HOME", at("@/home"), 1);
-    if (chdir(at("@/cwd")) < 0 || resolver_init(&resolver, &arena, NULL) < 0)
-        return -1;
-    resolver.workspace_fd = open(at("@/ws"), O_PATH | O_DIRECTORY | O_CLOEXEC);
-    return resolver.workspace_fd < 0 ? -1 : 0;
-}
-
-static int teardown(void **state)
-{
-    resolver_clear(&resolver);
-    arena_clear(&arena);
-    return scratch_remove(state);
-}
-
-enum { FLAG, DOCUMENT };
-
-static struct policy_item item(const char *text, int from)
-{
-    return (struct policy_item){.text = at(text), .origin = "--x", .from_flag = from == FLAG};
+    return resolving_begin(tree);
 }
 
 static void existing_paths(void **state)
@@ -290,7 +262,7 @@ static void a_closed_directory_is_denied_not_missing(void **state)
     assert_int_equal(r, 0);
 }
 
-#define RESOLVE_TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
+#define RESOLVE_TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, resolving_end)
 
 int main(void)
 {
