@@ -16,7 +16,7 @@ const char *native_step_name(enum proto_step step)
         [STEP_PROCESS] = "process",
         [STEP_IDS] = "ids",
         [STEP_PRIVILEGES] = "privileges",
-        [STEP_WAYS] = "ways",
+        [STEP_NESTING] = "nesting",
         [STEP_MOUNTS] = "mounts",
         [STEP_ENTER] = "enter",
         [STEP_LANDLOCK] = "landlock",
@@ -104,11 +104,10 @@ int native_describe_setup(const struct plan *plan, enum proto_step step, uint32_
     case STEP_MOUNTS: return describe_mount(plan, index, error, err);
     case STEP_PROCESS:
         return err_sys(err, -error, "process", "cannot prepare the sandbox's first process");
-    case STEP_WAYS:
-        return err_sys(err, -error, "ways",
-                       "cannot forbid user namespaces in the sandbox, or drop what it could use: "
-                       "/proc/sys/user must be writable, as it is outside of containers; with the "
-                       "layout minimal it need not be");
+    case STEP_NESTING:
+        return err_sys(err, -error, "nesting",
+                       "cannot forbid user namespaces inside, or clear what nobody inside should "
+                       "have; start a container around hutch with an unmasked /proc");
     case STEP_NETWORK:
         return err_sys(err, -error, "network",
                        "cannot make the network, or leave privileges with it");

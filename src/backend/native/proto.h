@@ -40,7 +40,7 @@ enum proto_step {
     STEP_PROCESS,
     STEP_IDS,
     STEP_PRIVILEGES,
-    STEP_WAYS,
+    STEP_NESTING,
     STEP_MOUNTS,
     STEP_ENTER,
     STEP_LANDLOCK,

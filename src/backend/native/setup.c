@@ -105,8 +105,8 @@ static int drop_privileges(struct init *init)
     return r < 0 ? r : start_first(init);
 }
 
-/* What is as well done beside the network. */
-static int close_ways(struct init *init)
+/* What can wait until the first command's process is on its way, and is no concern of that one. */
+static int forbid_nesting(struct init *init)
 {
     int r = sys_wipe_arguments();
 
@@ -263,7 +263,7 @@ int init_set_up(struct init *init, enum proto_step *ret_step, uint32_t *ret_inde
         int (*run)(struct init *init);
     } stages[] = {
         {STEP_PROCESS, own_process},        {STEP_IDS, take_ids},
-        {STEP_PRIVILEGES, drop_privileges}, {STEP_WAYS, close_ways},
+        {STEP_PRIVILEGES, drop_privileges}, {STEP_NESTING, forbid_nesting},
         {STEP_MOUNTS, build_files},         {STEP_ENTER, enter_files},
         {STEP_LANDLOCK, build_landlock},    {STEP_DESCRIPTORS, place},
         {STEP_FILTER, put_on_filter},
