@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """C: process 1, the supervisor, lifetime, results, the terminal. C28 is with the shells."""
+import contextlib
 import hashlib
 import os
 import pty
@@ -10,6 +11,7 @@ import signal
 import socket
 import subprocess
 import time
+from pathlib import Path
 
 from case import Case, after
 from stage import DONE, ESCAPED, HELD, eventually, marked
@@ -111,12 +113,24 @@ def run_with_file(name, flags):
 
 # ---- C30 and C31: what must not outlive the run
 
+def names_of(pids):
+    """What they are, and what they wait for."""
+    names = []
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            comm, where = (Path(f"/proc/{pid}/{file}").read_text().strip()
+                           for file in ("comm", "wchan"))
+            names.append(f"{comm} ({where})")
+    return ", ".join(names)
+
+
 def no_survivors(stage):
     def check():
         # In the control, until there is one: it may be about to fork. Else, until there is none.
-        eventually(lambda: bool(marked(stage.mark)) == (stage.who == "control"))
+        # Long: sixty of them end at once, beside whatever else the machine does.
+        eventually(lambda: bool(marked(stage.mark)) == (stage.who == "control"), 10)
         left = marked(stage.mark)
-        return f"{len(left)} processes outlived it" if left else None
+        return f"{len(left)} processes outlived it: {names_of(left)}" if left else None
     stage.checks.append(check)
 
 
