@@ -55,13 +55,24 @@ void init_step_done(struct init *init, enum proto_step step)
     init->last_ns = now;
 }
 
-static void answer(const struct init *init, struct proto_answer message, const int *fds,
-                   size_t fd_count)
+static _Noreturn void end(struct init *init);
+
+static void answer(struct init *init, struct proto_answer message, const int *fds, size_t fd_count)
 {
     memcpy(message.step_ns, init->step_ns, sizeof message.step_ns);
+    if (sys_message_send(init->sock, &message, sizeof message, fds, fd_count) >= 0)
+        return;
     /* Nobody to tell means the engine is gone: then this is over. */
-    if (sys_message_send(init->sock, &message, sizeof message, fds, fd_count) < 0)
-        _exit(1);
+    if (init->ready)
+        end(init);
+    _exit(1); /* nothing has run */
+}
+
+bool init_is_over(void)
+{
+    struct pollfd fds[] = {{.fd = FD_SOCKET}, {.fd = FD_ENGINE, .events = POLLIN}};
+
+    return poll(fds, 2, 0) > 0;
 }
 
 /* READY or STARTED. The first of them brings the engine what it measures by. */
@@ -92,7 +103,7 @@ static void answer_well(struct init *init, struct proto_answer message, int term
     }
 }
 
-static _Noreturn void give_up(const struct init *init, enum proto_step step, uint32_t index, int r)
+static _Noreturn void give_up(struct init *init, enum proto_step step, uint32_t index, int r)
 {
     answer(init,
            (struct proto_answer){.type = PROTO_FAILED, .step = step, .index = index, .error = -r},
@@ -177,7 +188,7 @@ static int remember(struct init *init, uint32_t run, pid_t pid, bool last)
     return -EAGAIN;
 }
 
-static void exec_failed(const struct init *init, const struct proto_request *request,
+static void exec_failed(struct init *init, const struct proto_request *request,
                         enum proto_exec_step step, int r)
 {
     answer(init,
@@ -260,7 +271,7 @@ static int spawn_command(struct init *init, struct init_spawn *spawn)
 {
     int r = 0;
 
-    for (unsigned i = 0; r == 0 && i < SPARES_MAX; i++) {
+    for (unsigned i = 0; r == 0 && i < SPARES_MAX && (i == 0 || !init_is_over()); i++) {
         r = make_spare(init);
         pid_t pid = r < 0 ? 0 : use_spare(init, spawn);
         if (pid)

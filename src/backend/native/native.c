@@ -11,8 +11,8 @@
 #include "base/fd.h"
 #include "base/str.h"
 
-/* How long init may take for its last work. */
-#define END_MS 1000
+/* How long init may take for its last work; a moment, unless the machine is busy. */
+#define END_MS 10000
 
 /* ---- Ending ---- */
 

@@ -21,7 +21,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "backend/native/init.h"
+#include "backend/native/state.h"
 #include "base/fd.h"
 #include "base/num.h"
 #include "base/str.h"
@@ -336,16 +336,22 @@ int init_spawn_prepare(struct init_spawn *spawn)
 
 /*
  * Commands that are there already may stop it on its way, and init would wait with it, undoing nothing and
- * deaf to the engine. It is woken, and killed when it is stopped all the time; who is merely slow may be.
+ * deaf to the engine. It is woken, and killed when it is stopped all the time or nobody wants it any more;
+ * who is merely slow may be.
  */
 static void wait_for_start(const struct init_spawn *spawn, pid_t pid)
 {
     enum { LOOK_MS = 10, STOPS_MAX = 10 };
     unsigned stops = 0;
 
-    while (!sys_share_wait(&spawn->tid, LOOK_MS))
-        if (spawn->plan->lasting && sys_share_stopped(pid))
+    while (!sys_share_wait(&spawn->tid, LOOK_MS)) {
+        if (!spawn->plan->lasting)
+            continue;
+        if (init_is_over())
+            SYS_RAW(SYS_kill, pid, SIGKILL);
+        else if (sys_share_stopped(pid))
             SYS_RAW(SYS_kill, pid, ++stops < STOPS_MAX ? SIGCONT : SIGKILL);
+    }
 }
 
 bool init_spawn_spare(struct init_spawn *spawn, pid_t pid)

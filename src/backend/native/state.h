@@ -81,3 +81,6 @@ void init_step_done(struct init *init, enum proto_step step);
 
 /* init.c: what all commands have in common. */
 struct init_spawn init_new_spawn(struct init *init);
+
+/* Whether the engine is gone, or has closed the sandbox. */
+bool init_is_over(void);

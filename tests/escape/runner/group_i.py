@@ -177,6 +177,26 @@ def makes_protected(stage):
     return HELD, "undone, and the sandbox is there"
 
 
+def hangs_up(stage):
+    """The caller goes while process 1 starts commands for it, and what must not be is there."""
+    (stage.work / ".git").mkdir()
+    (stage.work / ".git").chmod(0o777)
+    path = stage.never("work/.git/hooks")
+    if stage.who == "control":
+        return stage.run([stage.attack, "make", "mkdir", path])
+    for _ in range(4):
+        server = Server(stage)
+        server.start(["stop-and-make", path])
+        for _ in range(4):
+            server.send("sandbox.exec", sandbox=server.sandbox,
+                        argv=[str(stage.attack), "exit-with", "7"])
+        server.close()
+        stage.cleanups.remove(server.close)
+        if os.path.lexists(path):
+            return ESCAPED, "it is there"
+    return HELD, "undone each time"
+
+
 RESIDENT = [
     ("a", "its environment", ["proc-bytes", "environ"]),
     ("b", "its memory layout", ["proc-bytes", "maps"]),
@@ -343,6 +363,7 @@ CASES = [
     Case("C28o", "stop every process, again and again", play=stops_all, bwrap=False),
     Case("C28p", "stop every process, and make a protected path meanwhile", play=makes_protected,
          bwrap=False),
+    Case("C28q", "make a protected path, and the caller hangs up", play=hangs_up, bwrap=False),
     Case("I62a", "a shell: output that looks like its end", bwrap=False,
          play=forges(f"{FORGED}; (exit 7)", 7)),
     Case("I62b", "a shell: a child that prints an end meanwhile", bwrap=False,

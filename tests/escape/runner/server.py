@@ -32,11 +32,15 @@ class Server:
             self.child.wait()
             self.child.stdout.close()
 
-    def call(self, method, **params):
+    def send(self, method, **params):
+        """A request whose answer nobody waits for."""
         self.last += 1
         request = {"jsonrpc": "2.0", "id": self.last, "method": method, "params": params}
         self.child.stdin.write(json.dumps(request).encode() + b"\n")
         self.child.stdin.flush()
+
+    def call(self, method, **params):
+        self.send(method, **params)
         if not select.select([self.child.stdout], [], [], SECONDS)[0]:
             raise RuntimeError(f"no answer to {method}")
         line = self.child.stdout.readline()
