@@ -508,7 +508,7 @@ static _Noreturn void serve(struct init *init)
                 continue;
             end(init);
         }
-        if (fds[ENGINE].revents)
+        if (fds[ENGINE].revents || (fds[SOCKET].revents & POLLHUP))
             end(init);
         notify_serve(&init->notify, fds + NOTIFY, count);
         if (init->watch.polls)

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 
 #include "backend/native/account.h"
 #include "backend/native/engine.h"
@@ -16,10 +17,28 @@
 
 /* ---- Ending ---- */
 
+/*
+ * Init undoes what was created although protected when it sees that we are gone. Whatever else it has been
+ * asked for comes after that.
+ */
+static void let_end(const struct sandbox *sandbox)
+{
+    struct pollfd ended = {.fd = sandbox->exit_fd, .events = POLLIN};
+
+    shutdown(sandbox->events_fd, SHUT_RDWR);
+    while (poll(&ended, 1, END_MS) < 0 && errno == EINTR)
+        ;
+}
+
 static void native_kill(struct sandbox *sandbox)
 {
-    if (sandbox->exit_fd >= 0)
-        sys_pidfd_kill(sandbox->exit_fd, SIGKILL);
+    const struct native *native = (struct native *)sandbox;
+
+    if (sandbox->exit_fd < 0 || native->reaped)
+        return;
+    if (native->plan->watch_count > 0)
+        let_end(sandbox);
+    sys_pidfd_kill(sandbox->exit_fd, SIGKILL);
 }
 
 static int native_wait(struct sandbox *sandbox, struct sys_exit *ret)
@@ -34,16 +53,6 @@ static int native_wait(struct sandbox *sandbox, struct sys_exit *ret)
     }
     *ret = native->exit;
     return 0;
-}
-
-/* Init undoes what was created although protected when it sees that we are gone. */
-static void let_end(struct sandbox *sandbox)
-{
-    struct pollfd ended = {.fd = sandbox->exit_fd, .events = POLLIN};
-
-    fd_close(&sandbox->events_fd);
-    while (poll(&ended, 1, END_MS) < 0 && errno == EINTR)
-        ;
 }
 
 /* Groups that init is in can go only after it. */
@@ -67,8 +76,6 @@ static void native_free(struct sandbox *sandbox)
     if (native->plan->cgroup.version == 1)
         native_cgroup_remove(&native->cgroup);
     if (sandbox->exit_fd >= 0 && !native->reaped) {
-        if (native->plan->watch_count > 0)
-            let_end(sandbox);
         native_kill(sandbox);
         sys_pidfd_wait(sandbox->exit_fd, true, &native->exit);
     }

@@ -197,6 +197,25 @@ def hangs_up(stage):
     return HELD, "undone each time"
 
 
+def too_many(stage):
+    """So many commands are stopped that process 1 is given up for dead; what must not be is there."""
+    (stage.work / ".git").mkdir()
+    (stage.work / ".git").chmod(0o777)
+    path = stage.never("work/.git/hooks")
+    if stage.who == "control":
+        return stage.run([stage.attack, "make", "mkdir", path])
+    server = Server(stage)
+    server.start(["stop-and-make", path])
+    for _ in range(60):
+        server.send("sandbox.exec", sandbox=server.sandbox, timeout="300ms",
+                    argv=[str(stage.attack), "exit-with", "7"])
+    for _ in range(60):
+        server.child.stdout.readline()
+    server.close()
+    stage.cleanups.remove(server.close)
+    return HELD, "undone"
+
+
 RESIDENT = [
     ("a", "its environment", ["proc-bytes", "environ"]),
     ("b", "its memory layout", ["proc-bytes", "maps"]),
@@ -364,6 +383,8 @@ CASES = [
     Case("C28p", "stop every process, and make a protected path meanwhile", play=makes_protected,
          bwrap=False),
     Case("C28q", "make a protected path, and the caller hangs up", play=hangs_up, bwrap=False),
+    Case("C28r", "make a protected path, with sixty commands that are stopped", play=too_many,
+         bwrap=False),
     Case("I62a", "a shell: output that looks like its end", bwrap=False,
          play=forges(f"{FORGED}; (exit 7)", 7)),
     Case("I62b", "a shell: a child that prints an end meanwhile", bwrap=False,
