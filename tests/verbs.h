@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Programs that run inside of sandboxes and do what their arguments say: "VERB ARG... , VERB ARG...".
- * Included by the file that has main().
+ * Their file with main() calls verbs_run().
  */
 #pragma once
 
@@ -16,6 +16,7 @@ struct verb {
     void (*fn)(char **args);
 };
 
+/* "EROFS" and the like; "ok" for 0. */
 static inline const char *verbs_error(int error)
 {
     return error ? strerrorname_np(error) : "ok";

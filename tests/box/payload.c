@@ -8,14 +8,9 @@
 static const struct verb *const tables[] = {file_verbs, net_verbs, process_verbs, report_verbs,
                                             NULL};
 
-const char *error_name(int error)
-{
-    return verbs_error(error);
-}
-
 void say_result(const char *verb, const char *subject, long r)
 {
-    printf("%s %s: %s\n", verb, subject, error_name(r < 0 ? errno : 0));
+    printf("%s %s: %s\n", verb, subject, verbs_error(r < 0 ? errno : 0));
 }
 
 long long number_of(const char *text)

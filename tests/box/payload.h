@@ -16,9 +16,6 @@ extern const struct verb net_verbs[];
 extern const struct verb process_verbs[];
 extern const struct verb report_verbs[];
 
-/* "EROFS" and the like; "ok" for 0. */
-const char *error_name(int error);
-
 /* Print "VERB SUBJECT: ok" when `r` is not negative, else the name of errno. */
 void say_result(const char *verb, const char *subject, long r);
 

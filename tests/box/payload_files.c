@@ -150,7 +150,7 @@ static void do_cwd(char **args)
     char path[4096];
 
     (void)args;
-    printf("cwd %s\n", getcwd(path, sizeof path) ? path : error_name(errno));
+    printf("cwd %s\n", getcwd(path, sizeof path) ? path : verbs_error(errno));
 }
 
 const struct verb file_verbs[] = {

@@ -161,7 +161,7 @@ static void do_hostname(char **args)
     struct utsname name;
 
     (void)args;
-    printf("hostname %s\n", uname(&name) == 0 ? name.nodename : error_name(errno));
+    printf("hostname %s\n", uname(&name) == 0 ? name.nodename : verbs_error(errno));
 }
 
 static void do_session(char **args)
@@ -171,7 +171,7 @@ static void do_session(char **args)
     (void)args;
     printf("session %s\n", getsid(0) == getpid() ? "own" : "another's");
     printf("group %s\n", getpgrp() == getpid() ? "own" : "another's");
-    printf("terminal %s\n", fd < 0 ? error_name(errno) : "yes");
+    printf("terminal %s\n", fd < 0 ? verbs_error(errno) : "yes");
     if (fd >= 0)
         close(fd);
 }

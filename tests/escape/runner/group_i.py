@@ -157,62 +157,60 @@ def stops_all(stage):
     return (HELD, ", ".join(ends)) if result["success"] else (ESCAPED, "no other sandbox works")
 
 
-def makes_protected(stage):
-    """What must not be is made while every command that joins is stopped: process 1 is not held up."""
-    (stage.work / ".git").mkdir()
-    (stage.work / ".git").chmod(0o777)
-    path = stage.never("work/.git/hooks")
-    if stage.who == "control":
-        return stage.run([stage.attack, "make", "mkdir", path])
-    server = Server(stage)
-    server.start(["stop-and-make", path])
+def beside_a_maker(play):
+    """
+    `play(stage, begin)`: begin() is a new server, whose sandbox has a process that makes what must not be
+    there, and stops all it sees.
+    """
+    def run(stage):
+        (stage.work / ".git").mkdir()
+        (stage.work / ".git").chmod(0o777)
+        path = stage.never("work/.git/hooks")
+        if stage.who == "control":
+            return stage.run([stage.attack, "make", "mkdir", path])
+
+        def begin():
+            server = Server(stage)
+            server.start(["stop-and-make", path])
+            return server
+
+        return play(stage, begin)
+    return run
+
+
+def one_by_one(_, begin):
+    """Every command that joins is stopped: process 1 is not held up."""
+    server = begin()
     for _ in range(4):
         try:
             server.exec(["exit-with", "7"], timeout="300ms")
         except ValueError as error:
             if "ended" in str(error):
                 return ESCAPED, str(error)
-    server.close()
-    stage.cleanups.remove(server.close)
+    server.hang_up()
     return HELD, "undone, and the sandbox is there"
 
 
-def hangs_up(stage):
-    """The caller goes while process 1 starts commands for it, and what must not be is there."""
-    (stage.work / ".git").mkdir()
-    (stage.work / ".git").chmod(0o777)
-    path = stage.never("work/.git/hooks")
-    if stage.who == "control":
-        return stage.run([stage.attack, "make", "mkdir", path])
+def hangs_up(stage, begin):
+    """The caller goes while process 1 starts commands for it."""
     for _ in range(4):
-        server = Server(stage)
-        server.start(["stop-and-make", path])
+        server = begin()
         for _ in range(4):
-            server.send("sandbox.exec", sandbox=server.sandbox,
-                        argv=[str(stage.attack), "exit-with", "7"])
-        server.close()
-        stage.cleanups.remove(server.close)
-        if os.path.lexists(path):
+            server.send_exec(["exit-with", "7"])
+        server.hang_up()
+        if os.path.lexists(stage.work / ".git/hooks"):
             return ESCAPED, "it is there"
     return HELD, "undone each time"
 
 
-def too_many(stage):
-    """So many commands are stopped that process 1 is given up for dead; what must not be is there."""
-    (stage.work / ".git").mkdir()
-    (stage.work / ".git").chmod(0o777)
-    path = stage.never("work/.git/hooks")
-    if stage.who == "control":
-        return stage.run([stage.attack, "make", "mkdir", path])
-    server = Server(stage)
-    server.start(["stop-and-make", path])
+def too_many(_, begin):
+    """So many commands are stopped that process 1 is given up for dead."""
+    server = begin()
     for _ in range(60):
-        server.send("sandbox.exec", sandbox=server.sandbox, timeout="300ms",
-                    argv=[str(stage.attack), "exit-with", "7"])
+        server.send_exec(["exit-with", "7"], timeout="300ms")
     for _ in range(60):
         server.child.stdout.readline()
-    server.close()
-    stage.cleanups.remove(server.close)
+    server.hang_up()
     return HELD, "undone"
 
 
@@ -380,11 +378,12 @@ CASES = [
     Case("C28n", "kill what waits to be the next command", play=process_waits("kill-one"),
          bwrap=False),
     Case("C28o", "stop every process, again and again", play=stops_all, bwrap=False),
-    Case("C28p", "stop every process, and make a protected path meanwhile", play=makes_protected,
-         bwrap=False),
-    Case("C28q", "make a protected path, and the caller hangs up", play=hangs_up, bwrap=False),
-    Case("C28r", "make a protected path, with sixty commands that are stopped", play=too_many,
-         bwrap=False),
+    Case("C28p", "stop every process, and make a protected path meanwhile", bwrap=False,
+         play=beside_a_maker(one_by_one)),
+    Case("C28q", "make a protected path, and the caller hangs up", bwrap=False,
+         play=beside_a_maker(hangs_up)),
+    Case("C28r", "make a protected path, with sixty commands that are stopped", bwrap=False,
+         play=beside_a_maker(too_many)),
     Case("I62a", "a shell: output that looks like its end", bwrap=False,
          play=forges(f"{FORGED}; (exit 7)", 7)),
     Case("I62b", "a shell: a child that prints an end meanwhile", bwrap=False,

@@ -32,6 +32,11 @@ class Server:
             self.child.wait()
             self.child.stdout.close()
 
+    def hang_up(self):
+        """close(), before the stage does."""
+        self.stage.cleanups.remove(self.close)
+        self.close()
+
     def send(self, method, **params):
         """A request whose answer nobody waits for."""
         self.last += 1
@@ -52,13 +57,18 @@ class Server:
         return answer["result"]
 
     def exec(self, verb, **params):
+        return self.call("sandbox.exec", **self.with_argv(verb, params))
+
+    def send_exec(self, verb, **params):
+        self.send("sandbox.exec", **self.with_argv(verb, params))
+
+    def with_argv(self, verb, params):
         argv = [str(self.stage.attack), *self.stage.expand(verb)]
-        return self.call("sandbox.exec", sandbox=self.sandbox, **{"argv": argv, **params})
+        return {"sandbox": self.sandbox, "argv": argv, **params}
 
     def start(self, verb, **params):
         """A process that stays; waits until it says that it is ready. Returns the number of its run."""
-        argv = [str(self.stage.attack), *self.stage.expand(verb)]
-        run = self.call("sandbox.start", sandbox=self.sandbox, argv=argv, **params)["run"]
+        run = self.call("sandbox.start", **self.with_argv(verb, params))["run"]
         seen = self.call("sandbox.poll", sandbox=self.sandbox, run=run, cursor=0, wait_ms=5000)
         if not seen["output"]:
             raise RuntimeError(f"{verb[0]} did not start: {seen}")
