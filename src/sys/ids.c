@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "sys/process.h"
+#include "sys/raw.h"
 #include "sys/ret.h"
 
 static int write_file(int dir, const char *name, const char *text)
@@ -59,45 +59,25 @@ int sys_ids_map(pid_t pid, const struct sys_idmap *map, bool deny_setgroups)
     return write_maps(proc, map, deny_setgroups);
 }
 
-/* Keeps the namespace alive until the parent has opened it, then ends with the pipe. */
-static int hold_namespace(void *arg)
+static int end_at_once(void *arg)
 {
-    const int *pipe_fds = arg;
-    char byte;
-
-    /*
-     * Nothing but the pipe's read end: another thread's child would wait for ever for the end of a
-     * pipe of which we hold a copy, and we for it.
-     */
-    if (dup2(pipe_fds[0], 0) < 0 || sys_close_from(1) < 0)
-        _exit(1);
-    while (read(0, &byte, 1) < 0 && errno == EINTR)
-        ;
-    _exit(0);
+    (void)arg;
+    SYS_RAW(SYS_exit, 0);
+    return 0;
 }
 
 int sys_ids_namespace(const struct sys_idmap *map, struct sys_ids_holder *holder)
 {
-    holder->pid = 0;
-    int r = ret_errno(pipe2(holder->pipe_fds, O_CLOEXEC));
-    if (r < 0)
-        return r;
+    /* The child shares our memory and descriptors: nothing to copy. */
+    int pid = ret_errno(clone(end_at_once, holder->stack + sizeof holder->stack,
+                              CLONE_VM | CLONE_FILES | CLONE_NEWUSER, NULL));
 
-    /* The child shares our memory: no page tables to copy. */
-    pid_t pid = clone(hold_namespace, holder->stack + sizeof holder->stack,
-                      CLONE_VM | CLONE_NEWUSER, holder->pipe_fds);
-    r = ret_errno(pid);
-    fd_auto int ns = -1;
-    if (r > 0) {
-        holder->pid = pid;
-        fd_auto int proc = open_proc(pid);
-        r = proc < 0 ? proc : write_maps(proc, map, false);
-        if (r >= 0)
-            r = ns = ret_errno(openat(proc, "ns/user", O_RDONLY | O_CLOEXEC));
-    }
-    close(holder->pipe_fds[0]);
-    close(holder->pipe_fds[1]);
-    return r < 0 ? r : fd_take(&ns);
+    holder->pid = pid < 0 ? 0 : pid;
+    if (pid < 0)
+        return pid;
+    fd_auto int proc = open_proc(pid);
+    int r = proc < 0 ? proc : write_maps(proc, map, false);
+    return r < 0 ? r : ret_errno(openat(proc, "ns/user", O_RDONLY | O_CLOEXEC));
 }
 
 void sys_ids_release(struct sys_ids_holder *holder)

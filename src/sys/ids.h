@@ -23,13 +23,12 @@ int sys_ids_map(pid_t pid, const struct sys_idmap *map, bool deny_setgroups);
  * A user namespace that exists only as a descriptor, for id-mapped mounts: a file that belongs to
  * the inside ids on disk belongs to the outside ids in the mount. Needs CAP_SETUID and CAP_SETGID.
  *
- * Making it takes a process, which ends by itself in its own time: *holder is its memory and must stay
- * where it is until sys_ids_release(), called at some later time in every case.
+ * Making it takes a process, which ends at once and has it until it is waited for: *holder is its memory and
+ * must stay where it is until sys_ids_release(), called at some later time in every case.
  */
 struct sys_ids_holder {
     pid_t pid; /* 0: none */
-    int pipe_fds[2];
-    _Alignas(16) char stack[8192];
+    _Alignas(16) char stack[4096];
 };
 int sys_ids_namespace(const struct sys_idmap *map, struct sys_ids_holder *holder);
 void sys_ids_release(struct sys_ids_holder *holder);

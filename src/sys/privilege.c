@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sys/privilege.h"
 
-#include <fcntl.h>
 #include <linux/capability.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/fd.h"
 #include "sys/raw.h"
 #include "sys/ret.h"
 
@@ -47,13 +45,6 @@ int sys_no_new_privs(void)
 int sys_undumpable(void)
 {
     return ret_errno(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0));
-}
-
-int sys_userns_forbid(void)
-{
-    fd_auto int fd = ret_errno(open("/proc/sys/user/max_user_namespaces", O_WRONLY | O_CLOEXEC));
-
-    return fd < 0 ? fd : write(fd, "0", 1) == 1 ? 0 : -errno;
 }
 
 int sys_keyring_leave(void)

@@ -14,8 +14,5 @@ int sys_no_new_privs(void);
 /* /proc/PID of this process is closed to everybody without privilege over its user namespace. */
 int sys_undumpable(void);
 
-/* No user namespaces below this one: not by anybody in it. Needs CAP_SYS_RESOURCE in it. */
-int sys_userns_forbid(void);
-
 /* A session keyring of one's own, empty. 0 too where the kernel has no keyrings. */
 int sys_keyring_leave(void);

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -166,9 +167,36 @@ void sys_signals_reset(void)
     SYS_RAW(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof none);
 }
 
+/* The kernel forgets where they are. -EINVAL when it was built without what can restore a process. */
+static int forget_arguments(void)
+{
+    static char nowhere[2];
+    const uint64_t at = (uint64_t)(uintptr_t)nowhere;
+    struct prctl_mm_map map = {
+        .start_code = at,
+        .end_code = at + 1,
+        .start_data = at,
+        .end_data = at,
+        .start_brk = at,
+        .brk = at,
+        .start_stack = at,
+        .arg_start = at,
+        .arg_end = at,
+        .env_start = at,
+        .env_end = at,
+        .exe_fd = (uint32_t)-1,
+    };
+
+    return ret_errno(prctl(PR_SET_MM, PR_SET_MM_MAP, &map, sizeof map, 0));
+}
+
 int sys_wipe_arguments(void)
 {
     char text[1024];
+    int r = forget_arguments();
+
+    if (r != -EINVAL)
+        return r;
     fd_auto int fd = ret_errno(open("/proc/self/stat", O_RDONLY | O_CLOEXEC));
     if (fd < 0)
         return fd;

@@ -50,8 +50,8 @@ int sys_unshare_descriptors(void);
 void sys_signals_reset(void);
 
 /*
- * Overwrite this process's own argument strings, which /proc shows to everybody. -errno when /proc
- * does not tell where they are.
+ * /proc, which shows this process's own arguments to everybody, shows them no more. -errno when it does not
+ * tell where they are, on a kernel that cannot be told to forget that.
  */
 int sys_wipe_arguments(void);
 

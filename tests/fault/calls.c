@@ -192,8 +192,6 @@ struct exception {
 static const struct exception tolerated[] = {
     {"clone3", ROLE_ENGINE, ENOSYS, "clone does the same"},
     {"close", ROLE_ANY, 0, "the descriptor is gone all the same"},
-    {"close_range", ROLE_HELPER, 0, "a namespace's holder may end early: it is open by then"},
-    {"dup2", ROLE_HELPER, 0, "a namespace's holder may end early: it is open by then"},
     {"fcntl", ROLE_INIT, 0, "a directory that cannot be watched is looked at every now and then"},
     {"ioctl", ROLE_ENGINE, 0, "asks how large the caller's terminal is; there is a default"},
     {"keyctl", ROLE_INIT, ENOSYS, "a kernel without keyrings"},
@@ -205,7 +203,6 @@ static const struct exception tolerated[] = {
     {"newfstatat", ROLE_INIT, 0, "sockets in a tmpfs of unknown identity are refused"},
     {"openat", ROLE_INIT, 0, "a directory that cannot be watched is looked at every now and then"},
     {"openat2", ROLE_INIT, 0, "a directory that cannot be watched is looked at every now and then"},
-    {"read", ROLE_HELPER, 0, "a namespace's holder may end early: it is open by then"},
     {"seccomp", ROLE_COMMAND, EINVAL,
      "an older kernel: a flag less that only makes waiting better"},
     {"setsid", ROLE_INIT, EPERM, "means that it leads a session already"},

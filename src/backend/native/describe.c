@@ -12,17 +12,11 @@
 const char *native_step_name(enum proto_step step)
 {
     static const char *const names[] = {
-        [STEP_CLONE] = "clone",
-        [STEP_PROCESS] = "process",
-        [STEP_IDS] = "ids",
-        [STEP_PRIVILEGES] = "privileges",
-        [STEP_NESTING] = "nesting",
-        [STEP_MOUNTS] = "mounts",
-        [STEP_ENTER] = "enter",
-        [STEP_LANDLOCK] = "landlock",
-        [STEP_DESCRIPTORS] = "descriptors",
-        [STEP_FILTER] = "filter",
-        [STEP_NETWORK] = "network",
+        [STEP_CLONE] = "clone",       [STEP_PROCESS] = "process",
+        [STEP_IDS] = "ids",           [STEP_PRIVILEGES] = "privileges",
+        [STEP_MOUNTS] = "mounts",     [STEP_ENTER] = "enter",
+        [STEP_LANDLOCK] = "landlock", [STEP_DESCRIPTORS] = "descriptors",
+        [STEP_FILTER] = "filter",     [STEP_NETWORK] = "network",
     };
     _Static_assert(ARRAY_LEN(names) == STEP_COUNT, "every step has a name");
 
@@ -104,10 +98,6 @@ int native_describe_setup(const struct plan *plan, enum proto_step step, uint32_
     case STEP_MOUNTS: return describe_mount(plan, index, error, err);
     case STEP_PROCESS:
         return err_sys(err, -error, "process", "cannot prepare the sandbox's first process");
-    case STEP_NESTING:
-        return err_sys(err, -error, "nesting",
-                       "cannot forbid user namespaces inside, or clear what nobody inside should "
-                       "have; start a container around hutch with an unmasked /proc");
     case STEP_NETWORK:
         return err_sys(err, -error, "network",
                        "cannot make the network, or leave privileges with it");

@@ -30,6 +30,8 @@
 #define INODE_BYTES 4096
 #define INODES_LEAST 1024
 
+#define MEMORY_FLAGS (SYS_MOUNT_NOSUID | SYS_MOUNT_NODEV)
+
 struct builder {
     const struct plan *plan;
     int *trees;            /* per mount: its detached tree, -1 when none or attached */
@@ -166,8 +168,11 @@ static int use_host_root(struct builder *b)
 /* The first step is the root. */
 static int make_root(struct builder *b)
 {
+    int r = ret_errno(mkdirat(b->memory, "root", 0));
+    if (r < 0)
+        return r;
     fd_auto int tree = make_tree(b, 0);
-    int r = tree < 0 ? tree : sys_mount_attach(tree, b->host, "");
+    r = tree < 0 ? tree : sys_mount_attach(tree, b->memory, "root");
 
     if (r == 0)
         b->root = fd_take(&tree);
@@ -278,8 +283,9 @@ static int build_step(struct builder *b, size_t index)
  * less than many. In it: what hidden paths are covered with, a directory and a file that nobody may
  * read and an empty directory; later a directory for each MOUNT_TMPFS.
  *
- * It must be attached to be copied from; the host's /proc is a place that is certain to be covered or
- * detached, and that no source is in. Copies inherit its flags.
+ * It lies on the root of the namespace, above the host's root, and nobody's root is there: the kernel refuses
+ * a new user namespace to who has another root than its mount namespace, and that is the second lock on them,
+ * beside the filters. Copies inherit its flags.
  */
 static int make_memory(struct builder *b)
 {
@@ -295,7 +301,7 @@ static int make_memory(struct builder *b)
         options[1] = (struct sys_mount_option){"size", size};
         options[2] = (struct sys_mount_option){"nr_inodes", inodes};
     }
-    b->memory = sys_mount_new("tmpfs", options, SYS_MOUNT_NOSUID | SYS_MOUNT_NODEV);
+    b->memory = sys_mount_new("tmpfs", options, MEMORY_FLAGS);
     if (b->memory < 0)
         return b->memory;
     int r = ret_errno(mkdirat(b->memory, "mask", 0));
@@ -303,10 +309,10 @@ static int make_memory(struct builder *b)
         r = ret_errno(mkdirat(b->memory, "empty", 0555));
     if (r == 0)
         r = ret_errno(mknodat(b->memory, "file", S_IFREG, 0));
-    return r < 0 ? r : sys_mount_attach(b->memory, b->host, "proc");
+    return r < 0 ? r : sys_mount_attach(b->memory, b->host, "");
 }
 
-/* What was copied from stays below /proc, where nobody gets to; all the same, read-only. */
+/* What was copied from stays where nobody gets to; all the same, read-only. */
 static int close_memory(struct builder *b, dev_t *ret_dev)
 {
     struct stat st;
@@ -319,7 +325,8 @@ static int close_memory(struct builder *b, dev_t *ret_dev)
     if (r != -ENOSYS)
         return r;
     b->needs_remount = true;
-    return 0;
+    r = ret_errno(fchdir(b->memory)); /* no path leads to it */
+    return r < 0 ? r : sys_mount_remount(".", MEMORY_FLAGS | SYS_MOUNT_RDONLY);
 }
 
 static bool shows_host(const struct plan_mount *mount)

@@ -4,13 +4,12 @@
  *
  * Init is a fork of the engine in new namespaces. It lives through these stages:
  *
- *  1. own process   Should: leave the caller's session.
+ *  1. own process   Should: leave the caller's session, and the arguments that it copied.
  *  2. ids           Should: wait until the engine has mapped the ids; leave the session keyring, see to
  *                   it that no exec gives privileges. Then have the first command's process make the
  *                   network beside all that follows.
  *                   Mustn't: make a file before that (it would have no owner).
- *  3. files         Should: wipe its arguments, refuse nested user namespaces; build the plan's file
- *                   system and enter it.
+ *  3. files         Should: build the plan's file system and enter it.
  *  4. locks         Should: close every inherited descriptor, put a filter on, enter the network, drop
  *                   all capabilities.
  *                   Mustn't: keep anything of the engine but the socket and its pidfd.

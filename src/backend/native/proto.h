@@ -40,7 +40,6 @@ enum proto_step {
     STEP_PROCESS,
     STEP_IDS,
     STEP_PRIVILEGES,
-    STEP_NESTING,
     STEP_MOUNTS,
     STEP_ENTER,
     STEP_LANDLOCK,

@@ -49,6 +49,8 @@ static int own_process(struct init *init)
     if (r < 0 && r != -EPERM) /* EPERM: already a leader */
         return r;
     r = ret_errno(prctl(PR_SET_NAME, "hutch-init", 0, 0, 0));
+    if (r == 0)
+        r = sys_wipe_arguments();
     return r < 0 ? r : ret_errno(sethostname(init->plan->hostname, strlen(init->plan->hostname)));
 }
 
@@ -102,20 +104,8 @@ static int drop_privileges(struct init *init)
 
     if (r == 0)
         r = sys_no_new_privs();
-    return r < 0 ? r : start_first(init);
-}
-
-/* What can wait until the first command's process is on its way, and is no concern of that one. */
-static int forbid_nesting(struct init *init)
-{
-    int r = sys_wipe_arguments();
-
-    /*
-     * The second refusal of nested user namespaces; the filters are the first. Who is in another root
-     * than its mount namespace's is refused them anyway, and this takes the kernel long.
-     */
-    if (r == 0 && init->plan->layout == LAYOUT_HOST)
-        r = sys_userns_forbid();
+    if (r == 0)
+        r = start_first(init);
     if (r < 0 || !init->plan->lasting)
         return r;
     /* For the commands to come. The first one's process sees to itself, and init executes nothing. */
@@ -263,10 +253,9 @@ int init_set_up(struct init *init, enum proto_step *ret_step, uint32_t *ret_inde
         int (*run)(struct init *init);
     } stages[] = {
         {STEP_PROCESS, own_process},        {STEP_IDS, take_ids},
-        {STEP_PRIVILEGES, drop_privileges}, {STEP_NESTING, forbid_nesting},
-        {STEP_MOUNTS, build_files},         {STEP_ENTER, enter_files},
-        {STEP_LANDLOCK, build_landlock},    {STEP_DESCRIPTORS, place},
-        {STEP_FILTER, put_on_filter},
+        {STEP_PRIVILEGES, drop_privileges}, {STEP_MOUNTS, build_files},
+        {STEP_ENTER, enter_files},          {STEP_LANDLOCK, build_landlock},
+        {STEP_DESCRIPTORS, place},          {STEP_FILTER, put_on_filter},
     };
 
     for (size_t i = 0; i < ARRAY_LEN(stages); i++) {

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """D: the syscall filter, and E: what namespaces and sockets open up in the kernel."""
+import os
 import signal
 
 from case import Case, own_ns
@@ -105,6 +106,19 @@ def run_stopped(kill):
     return play
 
 
+def run_nested(layout):
+    """From outside, in the place of a process of the sandbox but without its filter."""
+    def play(stage):
+        own = [stage.attack, "own-ns"]
+        # By another name: it is elsewhere in some layouts.
+        wrapped = [*stage.wrap([], ["--layout", layout], False)[:-1], "./attack"]
+        stage.start([*(own if stage.who == "control" else wrapped), "linger", stage.mark])
+        inside = [pid for pid in marked(stage.mark)
+                  if os.path.basename(os.readlink(f"/proc/{pid}/exe")) == "attack"]
+        return stage.run([stage.attack, "nested", inside[0]])
+    return play
+
+
 CASES = [
     Case("D39", "calls by the i386 ABI", ["foreign-abi", "i386"]),
     Case("D40", "calls by the x32 ABI", ["foreign-abi", "x32"]),
@@ -140,9 +154,12 @@ CASES = [
     Case("E49a", "capabilities, no_new_privs and filter", ["rights"]),
     Case("E49b", "become root", ["become-root"], control=own_ns),
     Case("E49c", "setgroups", ["setgroups"], control_root=True),
-    Case("E49d", "second lock on nested user namespaces", ["nested-limit"]),
+    Case("E49d", "second lock on nested user namespaces", play=run_nested("host"), bwrap=False),
     Case("E49e", "a mount in namespaces of one's own", ["own-ns", "mount-tmpfs", "{work}"],
          violation="unshare"),
+    *[Case(f"E49{letter}", f"second lock on nested user namespaces, layout {layout}",
+           play=run_nested(layout), bwrap=False)
+      for letter, layout in (("f", "minimal"), ("g", "root"))],
     Case("E50a", "every socket family but the usual", ["families"], control=own_ns),
     Case("E50b", "AF_PACKET", ["socket", "17", "3", "0"], control=own_ns, violation="socket"),
     Case("E50c", "AF_ALG", ["socket", "38", "5", "0"], violation="socket"),

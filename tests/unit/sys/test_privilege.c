@@ -110,60 +110,6 @@ static void capabilities_are_dropped(void **state)
     }
 }
 
-static int new_user_namespace(void)
-{
-    return unshare(CLONE_NEWUSER) < 0 ? errno : 0;
-}
-
-/* errno of a child's attempt, so that this process stays where it is. */
-static int attempt(void)
-{
-    int status = -1;
-    pid_t pid = fork();
-
-    if (pid == 0)
-        _exit(new_user_namespace());
-    return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-static int forbid(void)
-{
-    if (attempt() != 0)
-        return 77;
-    int before = open_fds();
-    int r = sys_userns_forbid();
-    if (r == -EROFS || r == -EACCES || r == -ENOENT)
-        return 78;
-    if (r < 0)
-        return 1;
-    if (open_fds() != before)
-        return 2;
-    return attempt() == ENOSPC && new_user_namespace() == ENOSPC ? 0 : 3;
-}
-
-static int forbid_without_the_right(void)
-{
-    int r = sys_userns_forbid();
-
-    return r == -EACCES || r == -EPERM || r == -EROFS || r == -ENOENT ? 0 : 1;
-}
-
-static void user_namespaces_are_forbidden(void **state)
-{
-    int r = in_user_namespace(forbid);
-
-    if (r < 0)
-        SKIP("this host gives no user namespaces (%s)", strerror(-r));
-    if (r == 77)
-        SKIP("this host gives no user namespaces in user namespaces");
-    if (r == 78)
-        SKIP("/proc/sys cannot be written to here");
-    assert_int_equal(r, 0);
-    /* It was forbidden there, not here. */
-    assert_int_equal(in_user_namespace(drop_all), 0);
-    assert_int_equal(as_nobody(forbid_without_the_right), 0);
-}
-
 #define SESSION_KEYRING (-3)
 
 static long keyring(void)
@@ -233,7 +179,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(capabilities_are_dropped),
-        cmocka_unit_test(user_namespaces_are_forbidden),
         cmocka_unit_test(the_keyring_is_left),
         cmocka_unit_test(flags_of_the_process),
     };

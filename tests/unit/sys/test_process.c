@@ -10,14 +10,18 @@
 #include "sys/process.h"
 
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 
 #include "../scratch.h"
+#include "base/str.h"
 #include "sys/clone.h"
 
 /* A child that does this and ends; nothing may be asserted in it. */
@@ -191,9 +195,29 @@ static void wipe(void)
     _exit(0);
 }
 
+/* As on a kernel without CONFIG_CHECKPOINT_RESTORE. */
+static void wipe_the_old_way(void)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prctl, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PR_SET_MM, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog program = {.len = ARRAY_LEN(code), .filter = code};
+
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) < 0)
+        _exit(4);
+    wipe();
+}
+
 static void arguments_are_wiped(void **state)
 {
     assert_int_equal(status_of(wipe), 0);
+    assert_int_equal(status_of(wipe_the_old_way), 0);
 }
 
 static void close_all(void)
