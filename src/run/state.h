@@ -2,15 +2,15 @@
 /*
  * What the supervisor knows of one run. For the files of this folder.
  *
- *              STARTED              EXITED, or init gone             streams at their end
+ *              STARTED              EXITED, or init gone               streams are empty
  *   SETTING_UP ───────► RUNNING ─────────────────────► DRAINING ─────────────────────────► OVER
  *        │                 │ deadline: SIGTERM to the tree, GRACE_MS later SIGKILL
  *        └─ FAILED: step returns the error, nothing has run
  *
  * A sandbox of a run's own ends with its command: before it says EXITED, init kills and reaps what the
- * command left behind, and then every pipe has an end. So DRAINING terminates, and when such a run is
- * OVER no process of it exists. Init itself ends meanwhile, its namespaces with it; run_free() waits
- * for that.
+ * command left behind, and what is in the pipes then is all there will be. So DRAINING terminates, and when
+ * such a run is OVER no process of it exists. Init itself ends meanwhile, its namespaces with it; run_free()
+ * waits for that.
  *
  * In a sandbox that lasts, what a command left behind lives on and may hold its pipes open. There
  * DRAINING ends when nothing more is in them.

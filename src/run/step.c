@@ -177,12 +177,14 @@ static void on_wake(const struct hutch_run *run)
 }
 
 /*
- * Whether all output has been passed on: at its end, or as far as there is any when what holds it open
- * is not this run's any more.
+ * Whether all output has been passed on. What holds a pipe open after the end of its command is init, or not
+ * this run's any more. A terminal may have more than it shows: that of a sandbox that ends comes to its end.
  */
 static bool is_drained(const struct hutch_run *run, const struct relay *output)
 {
-    return relay_is_over(output) || (!run->owner && relay_is_idle(output));
+    bool ends = run->owner && run->terminal >= 0;
+
+    return relay_is_over(output) || (!ends && relay_is_idle(output));
 }
 
 static int dispatch(struct hutch_run *run, enum run_tag tag, struct hutch_error *err)

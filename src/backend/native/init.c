@@ -37,6 +37,7 @@
 #include "backend/native/request.h"
 #include "backend/native/state.h"
 #include "backend/native/tree.h"
+#include "base/fd.h"
 #include "sys/clock.h"
 #include "sys/message.h"
 #include "sys/process.h"
@@ -175,13 +176,19 @@ static void report_violation(void *arg, uint32_t run, const struct proto_violati
                NULL, 0);
 }
 
-static int remember(struct init *init, uint32_t run, pid_t pid, bool last)
+/*
+ * Its output streams are held open until the engine has been told that it ended: their end would wake the
+ * engine before, for nothing. Takes them.
+ */
+static int remember(struct init *init, const struct proto_request *request, pid_t pid, int *stdio)
 {
     for (size_t i = 0; i < PROTO_RUNS_MAX; i++)
         if (init->runs[i].pid == 0) {
-            init->runs[i].run = run;
+            init->runs[i].run = request->run;
             init->runs[i].pid = pid;
-            init->runs[i].last = last;
+            init->runs[i].last = request->last;
+            init->runs[i].held[0] = fd_take(&stdio[1]);
+            init->runs[i].held[1] = fd_take(&stdio[2]);
             return 0;
         }
     return -EAGAIN;
@@ -205,6 +212,7 @@ struct init_spawn init_new_spawn(struct init *init)
     return (struct init_spawn){
         .plan = init->plan,
         .umask = init->umask,
+        .stdio = {-1, -1, -1},
         .terminal = -1,
         .landlock = init->landlock,
         .stack = init->stack,
@@ -300,7 +308,7 @@ static void start(struct init *init, const struct proto_request *request, struct
         }
     }
     int pid = spawn_command(init, spawn);
-    int r = spawn->error ? -spawn->error : remember(init, request->run, pid, request->last);
+    int r = spawn->error ? -spawn->error : remember(init, request, pid, spawn->stdio);
     if (r == 0)
         r = notify_add(&init->notify, spawn->listener, request->run);
     if (r < 0) {
@@ -333,8 +341,8 @@ static void free_slots(const struct init *init, char **slots, size_t count)
 }
 
 /* Map the strings when they came in a memfd, and make room for the pointers to them. */
-static void serve_exec(struct init *init, const struct proto_request *request, size_t len,
-                       const int *fds, size_t fd_count)
+static void serve_exec(struct init *init, const struct proto_request *request, size_t len, int *fds,
+                       size_t fd_count)
 {
     struct init_spawn spawn = init_new_spawn(init);
     struct request_strings strings = {0};
@@ -347,7 +355,7 @@ static void serve_exec(struct init *init, const struct proto_request *request, s
         return;
     }
     for (size_t i = 0; i < streams; i++)
-        spawn.stdio[i] = fds[i];
+        spawn.stdio[i] = fd_take(&fds[i]);
     spawn.joins = fds + fd_count - request->joins;
     spawn.join_count = request->joins;
     if (request->in_memfd)
@@ -364,6 +372,8 @@ static void serve_exec(struct init *init, const struct proto_request *request, s
         exec_failed(init, request, EXEC_STEP_REQUEST, r);
     else
         start(init, request, &spawn);
+    for (size_t i = 0; i < streams; i++)
+        fd_close(&spawn.stdio[i]);
     free_slots(init, slots, slot_count);
     if (request->in_memfd && text != MAP_FAILED)
         munmap(text, request->text_len);
@@ -409,7 +419,7 @@ static bool serve_request(struct init *init)
     else
         end(init);
     for (size_t i = 0; i < fd_count; i++)
-        close(fds[i]);
+        fd_close(&fds[i]);
     return true;
 }
 
@@ -450,6 +460,8 @@ static void report_exit(struct init *init, pid_t pid, const struct sys_exit *end
         /* Systemd removes a group without processes; the engine has yet to see what it has counted. */
         if (last && !init->plan->cgroup.unit)
             _exit(0);
+        fd_close(&init->runs[i].held[0]);
+        fd_close(&init->runs[i].held[1]);
         return;
     }
 }

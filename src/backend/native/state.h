@@ -53,6 +53,7 @@ struct init {
         uint32_t run;
         pid_t pid; /* 0: free */
         bool last;
+        int held[2]; /* its output streams, -1: none */
     } runs[PROTO_RUNS_MAX];
     char *stack;             /* of the child that shares our memory until it is a command */
     struct init_spawn spare; /* the first command, and in a sandbox that lasts the next */
