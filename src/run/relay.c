@@ -96,7 +96,7 @@ bool relay_is_idle(const struct relay *relay)
 {
     struct pollfd poll_fd = {.fd = relay->src, .events = POLLIN};
 
-    return relay->start == relay->end && poll(&poll_fd, 1, 0) == 0;
+    return relay->start == relay->end && poll(&poll_fd, 1, 0) >= 0 && !(poll_fd.revents & POLLIN);
 }
 
 static bool has_room(int fd)
