@@ -152,6 +152,7 @@ static void listen_to(struct limit_run *run)
 {
     struct text texts[2] = {{0}, {0}};
 
+    look_at_memory(run); /* with its input it may end */
     close(run->child.in);
     while (run->child.out >= 0 || run->child.err >= 0) {
         struct pollfd fds[] = {{.fd = run->child.out, .events = POLLIN},
