@@ -126,10 +126,16 @@ def names_of(pids):
 
 def no_survivors(stage):
     def check():
-        # In the control, until there is one: it may be about to fork. Else, until there is none.
-        # Long: sixty of them end at once, beside whatever else the machine does.
-        eventually(lambda: bool(marked(stage.mark)) == (stage.who == "control"), 10)
-        left = marked(stage.mark)
+        left = []
+
+        def settled():
+            left[:] = marked(stage.mark)
+            return bool(left) == (stage.who == "control")
+
+        # In the control, until there is one: it may be about to fork, and a look at all processes does
+        # not see what is forked meanwhile. Else, until there is none. Long: sixty of them end at once,
+        # beside whatever else the machine does.
+        eventually(settled, 10)
         return f"{len(left)} processes outlived it: {names_of(left)}" if left else None
     stage.checks.append(check)
 
