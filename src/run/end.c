@@ -34,13 +34,19 @@ static enum sandbox_scope own_scope(const struct hutch_run *run)
     return run->owner ? SCOPE_ALL : SCOPE_TREE;
 }
 
+/* Output comes from a command, also when the word that it has started is still on its way. */
+static bool has_begun(const struct hutch_run *run)
+{
+    return run->state == RUN_RUNNING || run->output[0].bytes > 0 || run->output[1].bytes > 0;
+}
+
 /*
  * Kill everything but init, which still has things to put right and the usage to report; when it does
  * not within LAST_MS, or when nothing runs yet in a sandbox of the run's own, init too.
  */
 static void kill_all(struct hutch_run *run, enum sandbox_scope scope)
 {
-    bool asked = (run->state == RUN_RUNNING || !run->owner) && !run->last_chance &&
+    bool asked = (has_begun(run) || !run->owner) && !run->last_chance &&
                  signal_run(run, SIGKILL, scope) == 0 && sys_timer_set(run->timer, LAST_MS) == 0;
 
     run->last_chance = true;
@@ -65,7 +71,7 @@ void run_on_deadline(struct hutch_run *run)
     run->in_grace = true;
     run_emit(run, (struct hutch_event){.type = HUTCH_EVENT_RUN_TIMEOUT});
     /* Not started yet, not reachable, or no timer for the grace: then there is none. */
-    if (run->state != RUN_RUNNING || signal_run(run, SIGTERM, own_scope(run)) < 0 ||
+    if (!has_begun(run) || signal_run(run, SIGTERM, own_scope(run)) < 0 ||
         sys_timer_set(run->timer, GRACE_MS) < 0)
         kill_all(run, own_scope(run));
 }
