@@ -7,33 +7,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../unit/pidns.h"
 #include "drive.h"
 
 enum { CONTAINER_LACKING = 77 };
-
-static bool write_map(const char *path, unsigned id)
-{
-    FILE *file = fopen(path, "we");
-    bool ok = file && fprintf(file, "%u %u 1", id, id) > 0;
-
-    return file && fclose(file) == 0 && ok;
-}
-
-/* As root without a user namespace; others need one to make the rest, and stay who they are in it. */
-static bool leave_for_container(void)
-{
-    const unsigned uid = geteuid();
-    const unsigned gid = getegid();
-
-    if (unshare(CLONE_NEWPID | CLONE_NEWNS | (box.root ? 0 : CLONE_NEWUSER)) < 0)
-        return false;
-    if (box.root)
-        return true;
-    FILE *setgroups_file = fopen("/proc/self/setgroups", "we");
-    bool denied = setgroups_file && fputs("deny", setgroups_file) >= 0;
-    return setgroups_file && fclose(setgroups_file) == 0 && denied &&
-           write_map("/proc/self/uid_map", uid) && write_map("/proc/self/gid_map", gid);
-}
 
 static int be_first_process(void)
 {
@@ -59,7 +36,7 @@ static int in_container(void)
     pid_t outer = fork();
 
     if (outer == 0) {
-        if (!leave_for_container())
+        if (!pidns_unshare())
             _exit(CONTAINER_LACKING);
         pid_t first = fork();
         if (first == 0)

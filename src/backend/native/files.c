@@ -10,7 +10,7 @@
  * following no link; check that a source is still the file that was planned; give a mount its
  * flags while it is detached, so that it is never there without them.
  * Mustn't: create anything outside of tmpfs mounts made here, but for the mount points of a
- * workspace that is the root; leave a way to the host's root, which stays covered by the new one.
+ * workspace that is the root; leave a way to the host's root, which stays covered.
  */
 #include <errno.h>
 #include <fcntl.h>
