@@ -465,8 +465,12 @@ struct hutch_sandbox;
  * same time. Files, /tmp and processes that a command leaves behind stay until it is closed. Events of
  * it and its runs, unless `on_event` is NULL, go to that.
  *
- * Limits on memory, processes and disk are the whole sandbox's, those on time and output each run's. The
- * policy is not needed after the call. On success the caller owns *ret; free it with
+ * Limits on memory, processes and disk are the whole sandbox's, those on time and output each run's: the
+ * CPU time of a run is that of its session, of what descends from it, and of what those waited for. What is
+ * not the kernel's to keep (info's `enforced` says "sampled" or "supervisor") is looked at while a run is
+ * stepped; processes that a command left behind are bound by it again when the next one runs. At most 64
+ * commands run at a time, and 256 may have left processes behind: HUTCH_EBUSY. The policy is not needed after
+ * the call. On success the caller owns *ret; free it with
  * hutch_sandbox_close(). Blocks for about as long as three bare processes take.
  */
 HUTCH_API int hutch_sandbox_open(const struct hutch_policy *policy, hutch_event_fn *on_event,

@@ -61,6 +61,7 @@ struct sandbox_event {
     uint32_t run;
     uint64_t at_ns; /* STARTED, EXITED: when it happened (CLOCK_MONOTONIC) */
     int terminal;   /* master end, the receiver's; -1 when none */
+    pid_t pid;      /* STARTED: the command's, inside */
     int exec_errno;
     struct sys_exit exit;
     uint32_t unreported; /* EXITED: violations that were only counted */
@@ -83,10 +84,9 @@ struct sandbox_usage {
     uint64_t disk_bytes; /* added to the disk and to tmpfs, now */
     uint64_t read_bytes; /* from and to devices */
     uint64_t written_bytes;
-    bool memory_killed;     /* the kernel has killed something because of the memory limit */
-    bool processes_refused; /* the kernel has refused a process because of the limit on them */
-    bool disk_full;         /* nothing more fits into its tmpfs */
-    unsigned pause_ms;      /* measuring again sooner than that would cost too much */
+    uint64_t memory_kills;     /* so often the kernel has killed because of the memory limit */
+    uint64_t process_refusals; /* so often it has refused a process because of the limit on them */
+    bool disk_full;            /* nothing more fits into its tmpfs */
 };
 
 struct sandbox_ops {
@@ -102,7 +102,15 @@ struct sandbox_ops {
      * it is left.
      */
     int (*measure)(struct sandbox *sandbox, bool last, struct sandbox_usage *ret);
-    /* Everything dies at once; exit_fd tells when it has. */
+    /*
+     * CPU time of the processes of one run now: the session of its command, which has the pid `leader`
+     * inside, what descends from that, and what those waited for.
+     */
+    int (*measure_run)(struct sandbox *sandbox, pid_t leader, uint64_t *ret_us);
+    /*
+     * Everything dies; exit_fd tells when it has. The sandbox may put things right before, unless it is
+     * told again: then it dies at once. Does not block.
+     */
     void (*kill)(struct sandbox *sandbox);
     /* Reap; -EAGAIN before exit_fd is readable. */
     int (*wait)(struct sandbox *sandbox, struct sys_exit *ret);
@@ -119,7 +127,7 @@ struct sandbox {
     const struct sandbox_ops *ops;
     int events_fd;
     int exit_fd;
-    int proc_fd; /* its own /proc, which lists its processes and no others; -1 before STARTED */
+    int proc_fd; /* its own /proc, which lists its processes and no others; -1 before READY or STARTED */
     int root_fd; /* what is "/" inside; as proc_fd */
 };
 

@@ -103,6 +103,56 @@ static int break_box(struct hutch_sandbox *box, struct hutch_run *current,
     return box->error.code;
 }
 
+static int deliver(struct hutch_run *run, const struct hutch_run *current,
+                   struct sandbox_event *event)
+{
+    int r = run_on_event(run, event);
+
+    if (run != current)
+        run_wake(run);
+    return r;
+}
+
+/* What no run is known to have done: every run hears of it that could have, or else the sandbox's owner. */
+static void deliver_to_all(struct hutch_sandbox *box, const struct hutch_run *current,
+                           struct sandbox_event *event)
+{
+    const struct sandbox_violation *seen = &event->violation;
+    bool heard = false;
+
+    for (struct hutch_run *run = box->runs; event->run == 0 && run; run = run->next) {
+        if (run->state > RUN_RUNNING)
+            continue;
+        deliver(run, current, event);
+        heard = true;
+    }
+    const struct hutch_violation violation = {
+        .kind = seen->kind,
+        .name = seen->name,
+        .detail = seen->detail,
+        .pid = seen->pid,
+        .command = seen->command,
+        .hint = seen->hint,
+    };
+    if (!heard)
+        box_emit(box, (struct hutch_event){.type = HUTCH_EVENT_VIOLATION, .violation = &violation});
+}
+
+static int on_event(struct hutch_sandbox *box, const struct hutch_run *current,
+                    struct sandbox_event *event)
+{
+    struct hutch_run *run = find_run(box, event->run);
+
+    if (event->type == SANDBOX_READY)
+        return 0;
+    if (run)
+        return deliver(run, current, event);
+    if (event->type == SANDBOX_VIOLATION)
+        deliver_to_all(box, current, event);
+    fd_close(&event->terminal); /* nobody is left who wanted it */
+    return 0;
+}
+
 int box_pump(struct hutch_sandbox *box, struct hutch_run *current, struct hutch_error *err)
 {
     struct sandbox_event event;
@@ -116,13 +166,10 @@ int box_pump(struct hutch_sandbox *box, struct hutch_run *current, struct hutch_
         }
         if (event.type != SANDBOX_VIOLATION && event.type != SANDBOX_EXITED)
             on_ready(box, &event);
-        struct hutch_run *run = find_run(box, event.run);
-        if (run && event.type != SANDBOX_READY) {
-            run_on_event(run, &event);
-            if (run != current)
-                run_wake(run);
-        } else if (event.type == SANDBOX_STARTED && event.terminal >= 0) {
-            fd_close(&event.terminal); /* nobody is left who wanted it */
+        r = on_event(box, current, &event);
+        if (r < 0) {
+            err_sys(&error, r, "sandbox", "the sandbox's first process spoke out of turn");
+            break;
         }
     }
     if (r < 0 && !box->error.code)
@@ -161,6 +208,7 @@ void box_free(struct hutch_sandbox *box)
         run->box = NULL;
     if (box->sandbox)
         box->sandbox->ops->free(box->sandbox);
+    disk_clear(&box->disk);
     plan_free(box->plan);
     free(box);
 }

@@ -8,6 +8,7 @@
 #include <hutch.h>
 
 #include "backend/backend.h"
+#include "run/disk.h"
 
 struct hutch_run;
 struct policy;
@@ -24,6 +25,7 @@ struct hutch_sandbox {
     double setup_total_ms;
     const struct hutch_fact *enforced;
     struct sandbox_usage usage; /* as measured last, by any run */
+    struct disk disk;
     hutch_event_fn *on_event;
     void *arg;
     struct hutch_run *runs; /* by `next` */

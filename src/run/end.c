@@ -3,6 +3,7 @@
  * What ends a run, other than its command's own will: a deadline, a limit, the caller. And what a command
  * that ended by itself died of.
  */
+#include <errno.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -13,7 +14,8 @@
 #include "sys/clock.h"
 
 #define GRACE_MS 2000
-#define LAST_MS 1000
+#define LAST_MS 1000 /* for what was killed to be gone; a moment, unless the machine is busy */
+#define LASTING_LAST_MS 10000 /* in a sandbox that has others than this run's */
 
 static void end_with(struct hutch_run *run, enum hutch_reason reason)
 {
@@ -40,21 +42,41 @@ static bool has_begun(const struct hutch_run *run)
     return run->state == RUN_RUNNING || run->output[0].bytes > 0 || run->output[1].bytes > 0;
 }
 
+/* The sandbox, now. What has not ended in time is told again. */
+static void kill_sandbox(const struct hutch_run *run)
+{
+    struct sandbox *sandbox = run->box->sandbox;
+
+    sandbox->ops->kill(sandbox);
+    if (sys_timer_set(run->timer, LASTING_LAST_MS) < 0)
+        sandbox->ops->kill(sandbox);
+}
+
 /*
  * Kill everything but init, which still has things to put right and the usage to report; when it does
- * not within LAST_MS, or when nothing runs yet in a sandbox of the run's own, init too.
+ * not in time, or when nothing runs yet in a sandbox of the run's own, init too.
  */
 static void kill_all(struct hutch_run *run, enum sandbox_scope scope)
 {
+    uint64_t last_ms = run->owner ? LAST_MS : LASTING_LAST_MS;
     bool asked = (has_begun(run) || !run->owner) && !run->last_chance &&
-                 signal_run(run, SIGKILL, scope) == 0 && sys_timer_set(run->timer, LAST_MS) == 0;
+                 signal_run(run, SIGKILL, scope) == 0 && sys_timer_set(run->timer, last_ms) == 0;
 
     run->last_chance = true;
     if (!asked)
-        run->box->sandbox->ops->kill(run->box->sandbox);
+        kill_sandbox(run);
 }
 
 /* ---- Deadline ---- */
+
+void run_start_deadline(struct hutch_run *run)
+{
+    bool ends = run->in_grace || run->last_chance; /* then the timer is for that */
+
+    if (!ends && run->command.timeout_ms != NUM_NO_LIMIT &&
+        sys_timer_set(run->timer, run->command.timeout_ms) < 0)
+        run_cancel(run, NULL);
+}
 
 /* First a request to everything in the sandbox, then, after the grace, no more requests. */
 void run_on_deadline(struct hutch_run *run)
@@ -100,17 +122,28 @@ void run_warn_of_absurd(struct hutch_run *run)
                                                         .max = rows[i].max});
 }
 
+/* What is passed on is not limited. */
+static void count_output(struct hutch_run *run)
+{
+    for (int i = 0; i < 2; i++)
+        if (run->output[i].capture && run->output[i].bytes > run->monitor.output_bytes)
+            run->monitor.output_bytes = run->output[i].bytes;
+}
+
 int run_on_monitor(struct hutch_run *run, struct hutch_error *err)
 {
     struct monitor_finding findings[LIMIT_COUNT + 1];
 
     if (run->exited || run->box->gone)
         return 0;
-    run->monitor.output_bytes = 0;
-    for (int i = 0; i < 2; i++) /* what is passed on is not limited */
-        if (run->output[i].capture && run->output[i].bytes > run->monitor.output_bytes)
-            run->monitor.output_bytes = run->output[i].bytes;
+    count_output(run);
     int count = monitor_step(&run->monitor, run->box->sandbox, findings);
+    if (count == -E2BIG)
+        return err_set(
+            err, HUTCH_EUNSUPPORTED, "limits",
+            "more than %d file systems are mounted below what the sandbox may write to, and "
+            "its disk limit cannot be kept on all of them: grant less, or disk \"unlimited\"",
+            DISK_ROOTS_MAX);
     if (count < 0)
         return err_sys(err, count, "limits", "cannot measure what the sandbox uses");
     run->box->usage = run->monitor.usage;
@@ -129,17 +162,18 @@ int run_on_monitor(struct hutch_run *run, struct hutch_error *err)
 
 void run_judge_end(struct hutch_run *run)
 {
-    struct monitor_finding finding;
+    struct monitor_finding findings[LIMIT_COUNT + 1];
 
     if (run->monitored)
         return;
     run->monitored = true;
-    enum hutch_reason reason = monitor_end(&run->monitor, run->box->sandbox, &run->exit, &finding);
+    count_output(run);
+    size_t count = monitor_end(&run->monitor, run->box->sandbox, &run->exit, findings);
     run->box->usage = run->monitor.usage;
-    if (reason == HUTCH_EXITED || run->ending != HUTCH_EXITED)
-        return;
-    run->ending = reason;
-    emit_finding(run, &finding);
+    for (size_t i = 0; i < count && run->ending == HUTCH_EXITED; i++) {
+        run->ending = findings[i].reason;
+        emit_finding(run, &findings[i]);
+    }
 }
 
 /* ---- The caller ---- */
@@ -159,7 +193,7 @@ int run_cancel(struct hutch_run *run, struct hutch_error *err)
 
 void run_abandon(struct hutch_run *run)
 {
-    bool ended = run->exited || run->exec_errno || run->state == RUN_FAILED || run->box->gone;
+    bool ended = run->exited || run->error.code || run->box->gone;
 
     if (!ended && run->epoll >= 0)
         signal_run(run, SIGKILL, SCOPE_TREE);

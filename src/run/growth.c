@@ -62,6 +62,9 @@ void growth_free(struct growth *growth)
     if (!growth)
         return;
     close_all(growth);
+    for (size_t i = 0; i < growth->root_count; i++)
+        if (growth->roots[i].owned)
+            fd_close(&growth->roots[i].fd);
     free(growth->levels);
     free(growth);
 }
@@ -167,6 +170,18 @@ int growth_add(struct growth *growth, int fd)
     root.fs = (size_t)(growth_filesystem(growth, root.dev) - growth->filesystems);
     growth->roots[growth->root_count++] = root;
     return 0;
+}
+
+int growth_take(struct growth *growth, int *fd)
+{
+    size_t at = growth->root_count;
+    int r = growth_add(growth, *fd);
+
+    if (growth->root_count > at) {
+        growth->roots[at].fd = fd_take(fd);
+        growth->roots[at].owned = true;
+    }
+    return r;
 }
 
 static int delta_of(const struct filesystem *fs, uint64_t *ret)

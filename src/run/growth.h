@@ -62,11 +62,14 @@ void growth_free(struct growth *growth);
  */
 int growth_add(struct growth *growth, int fd);
 
+/* The same, and *fd is taken when it was added. */
+int growth_take(struct growth *growth, int *fd);
+
 /* Root of the sandbox's own /proc, borrowed, when it is known. Without it delta is what counts. */
 void growth_set_proc(struct growth *growth, int proc);
 
 /*
- * What was added so far, by delta: two system calls for each file system. Returns 1 when it must be
+ * What was added so far, by delta: a system call for each file system. Returns 1 when it must be
  * confirmed by growth_step(), or that has begun; 0 when all is well.
  */
 int growth_measure(struct growth *growth, uint64_t *ret_bytes);

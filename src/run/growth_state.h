@@ -10,10 +10,12 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "run/disk.h"
+
 #include "run/growth.h"
 #include "sys/procstat.h"
 
-#define ROOTS_MAX 256
+#define ROOTS_MAX DISK_ROOTS_MAX
 #define DEVICES_MAX                                                                                \
     8 /* of one file system: btrfs has one for each subvolume, overlayfs for each layer */
 #define NAMES_SIZE 4096
@@ -32,7 +34,8 @@ struct filesystem {
 };
 
 struct root {
-    int fd; /* borrowed */
+    int fd;
+    bool owned; /* `fd` is; else it is borrowed */
     size_t fs;
     uint64_t mount;
     dev_t dev;

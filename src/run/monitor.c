@@ -2,90 +2,100 @@
 #include "run/monitor.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stddef.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/num.h"
-#include "base/path.h"
-#include "base/str.h"
-#include "run/growth.h"
+#include "run/disk.h"
 #include "sys/clock.h"
-#include "sys/mountinfo.h"
 #include "sys/ret.h"
 
 #define FIRST_MS 10 /* most commands are over by then */
 #define NEAR_MS 20  /* when half of a limit is used */
 #define FAR_MS 50
-#define WALK_MS 5 /* of confirming growth at a time */
-#define LAST_WALKS 40
 #define FAILURES_MAX 20
 #define WARN_PERCENT 80
+#define OWN_CPU_SHARE 50 /* looking at each process may take one part of so many */
 
 /* How near to `max`, in percent; 100 and more is over. */
 static unsigned percent(uint64_t current, uint64_t max)
 {
     if (max == NUM_NO_LIMIT || current == SANDBOX_UNKNOWN || max == 0)
         return 0;
-    return (unsigned)((double)current / (double)max * 100);
+    return current >= max ? 100 : (unsigned)((double)current / (double)max * 100);
 }
 
-/* A grant brings what is mounted below it along: other file systems that can grow. */
-static bool is_nested(const struct plan *plan, const char *path)
+void monitor_init(struct monitor *monitor, const struct plan *plan, struct disk *disk)
 {
-    for (size_t i = 0; i < plan->mount_count; i++) {
-        const struct plan_mount *mount = &plan->mounts[i];
-        if (plan_mount_grows(mount) && mount->recursive && path_is_within(path, mount->source) &&
-            !str_eq(path, mount->source))
-            return true;
-    }
-    return false;
-}
-
-static int add_nested(void *arg, const struct sys_mountinfo *mount)
-{
-    struct monitor *monitor = arg;
-
-    if (!is_nested(monitor->plan, mount->path))
-        return 0;
-    if (monitor->nested_count == MONITOR_NESTED_MAX)
-        return -E2BIG;
-    int fd = ret_errno(open(mount->path, O_PATH | O_NOFOLLOW | O_CLOEXEC));
-    if (fd < 0) /* closed to us, and so to the sandbox, or gone */
-        return 0;
-    monitor->nested[monitor->nested_count++] = fd;
-    return growth_add(monitor->growth, fd);
-}
-
-int monitor_init(struct monitor *monitor, const struct plan *plan)
-{
-    *monitor = (struct monitor){.plan = plan, .timer = -1};
-    if (plan->limits.disk_means != MEANS_SAMPLED)
-        return 0;
-    int r = growth_new(plan->limits.disk_bytes, &monitor->growth);
-    for (size_t i = 0; r == 0 && i < plan->mount_count; i++)
-        if (plan_mount_grows(&plan->mounts[i]))
-            r = growth_add(monitor->growth, plan->mounts[i].source_fd);
-    return r;
+    *monitor = (struct monitor){.plan = plan, .disk = disk, .timer = -1};
 }
 
 uint64_t monitor_since(uint64_t now_us, uint64_t base_us)
 {
-    return now_us == SANDBOX_UNKNOWN ? SANDBOX_UNKNOWN : now_us > base_us ? now_us - base_us : 0;
+    if (now_us == SANDBOX_UNKNOWN || base_us == SANDBOX_UNKNOWN)
+        return now_us; /* nothing was measured before: there was nothing */
+    return now_us > base_us ? now_us - base_us : 0;
 }
 
-void monitor_start(struct monitor *monitor, struct sandbox *sandbox, uint64_t started_ns,
-                   const struct sandbox_usage *before)
+/* A limit of the sandbox that an earlier run came near. */
+static bool was_near(const struct monitor *monitor, const struct sandbox_usage *usage)
 {
-    monitor->started_ns = started_ns;
-    if (before->user_us != SANDBOX_UNKNOWN) {
-        monitor->base_user_us = before->user_us;
-        monitor->base_system_us = before->system_us;
-    }
-    if (monitor->growth)
-        growth_set_proc(monitor->growth, sandbox->proc_fd);
+    return percent(usage->peak_memory_bytes, monitor->plan->limits.memory_bytes) >= 50 ||
+           usage->process_refusals > 0;
+}
+
+/* What cannot be measured now is as it was measured last; so everywhere in this file. */
+static void measure_base(struct monitor *monitor, struct sandbox *sandbox)
+{
+    struct sandbox_usage usage;
+
+    if (sandbox->ops->measure(sandbox, true, &usage) == 0)
+        monitor->base = usage;
+}
+
+void monitor_start(struct monitor *monitor, struct sandbox *sandbox,
+                   const struct monitor_started *started)
+{
+    monitor->started_ns = started->at_ns;
+    monitor->leader = started->leader;
+    monitor->timeout_ms = started->timeout_ms;
+    monitor->base = *started->before;
+    monitor->base_disk_bytes = monitor->disk->bytes;
+    disk_set_sandbox(monitor->disk, sandbox);
+    /* Who came near a limit in an earlier run may have met it since. */
+    if (monitor->plan->lasting && was_near(monitor, started->before))
+        measure_base(monitor, sandbox);
+}
+
+/* The most that was there while this run ran: a new peak, or what was seen. */
+static uint64_t peak_of(uint64_t peak, uint64_t before, uint64_t seen)
+{
+    if (peak == SANDBOX_UNKNOWN || (before != SANDBOX_UNKNOWN && peak <= before))
+        return seen;
+    return peak > seen ? peak : seen;
+}
+
+uint64_t monitor_peak_memory(const struct monitor *monitor)
+{
+    return peak_of(monitor->usage.peak_memory_bytes, monitor->base.peak_memory_bytes,
+                   monitor->seen_memory_bytes);
+}
+
+uint64_t monitor_peak_processes(const struct monitor *monitor)
+{
+    return peak_of(monitor->usage.peak_processes, monitor->base.peak_processes,
+                   monitor->seen_processes);
+}
+
+static void see(struct monitor *monitor)
+{
+    const struct sandbox_usage *usage = &monitor->usage;
+
+    if (usage->memory_bytes != SANDBOX_UNKNOWN && usage->memory_bytes > monitor->seen_memory_bytes)
+        monitor->seen_memory_bytes = usage->memory_bytes;
+    if (usage->processes != SANDBOX_UNKNOWN)
+        monitor_saw(monitor, usage->processes);
 }
 
 int monitor_arm(struct monitor *monitor)
@@ -95,15 +105,23 @@ int monitor_arm(struct monitor *monitor)
     return monitor->timer < 0 ? monitor->timer : sys_timer_set(monitor->timer, FIRST_MS);
 }
 
-static uint64_t cpu_ms(const struct monitor *monitor)
+/* All that the sandbox has used since the run began. */
+static uint64_t sandbox_cpu_us(const struct monitor *monitor)
 {
     const struct sandbox_usage *usage = &monitor->usage;
 
     if (usage->user_us == SANDBOX_UNKNOWN)
         return SANDBOX_UNKNOWN;
-    return (monitor_since(usage->user_us, monitor->base_user_us) +
-            monitor_since(usage->system_us, monitor->base_system_us)) /
-           1000;
+    return monitor_since(usage->user_us, monitor->base.user_us) +
+           monitor_since(usage->system_us, monitor->base.system_us);
+}
+
+/* Of a sandbox that lasts, a run answers for its own processes only. */
+static uint64_t cpu_ms(const struct monitor *monitor)
+{
+    uint64_t us = monitor->plan->lasting ? monitor->own_cpu_us : sandbox_cpu_us(monitor);
+
+    return us == SANDBOX_UNKNOWN ? us : us / 1000;
 }
 
 /* Where one limit stands. */
@@ -121,9 +139,9 @@ static void stand(const struct monitor *monitor, struct standing ret[LIMIT_COUNT
     const struct sandbox_usage *usage = &monitor->usage;
     uint64_t wall_ms = (sys_clock_ns(CLOCK_MONOTONIC) - monitor->started_ns) / 1000000;
     uint64_t tmpfs_bytes = usage->disk_bytes == SANDBOX_UNKNOWN ? 0 : usage->disk_bytes;
-    bool on_host = monitor->grown_bytes > tmpfs_bytes;
+    bool on_host = monitor->disk->bytes > tmpfs_bytes;
 
-    ret[LIMIT_TIMEOUT] = (struct standing){"timeout", wall_ms, limits->timeout_ms};
+    ret[LIMIT_TIMEOUT] = (struct standing){"timeout", wall_ms, monitor->timeout_ms};
     ret[LIMIT_OUTPUT] = (struct standing){"output", monitor->output_bytes, limits->output_bytes};
     ret[LIMIT_CPU_TIME] = (struct standing){"cpu_time", cpu_ms(monitor), limits->cpu_time_ms,
                                             HUTCH_CPU_TIME, true};
@@ -133,13 +151,19 @@ static void stand(const struct monitor *monitor, struct standing ret[LIMIT_COUNT
                                              HUTCH_PROCESSES,
                                              limits->processes_means == MEANS_SAMPLED};
     /* A tmpfs cannot pass its size. */
-    ret[LIMIT_DISK] = (struct standing){"disk", on_host ? monitor->grown_bytes : tmpfs_bytes,
+    ret[LIMIT_DISK] = (struct standing){"disk", on_host ? monitor->disk->bytes : tmpfs_bytes,
                                         limits->disk_bytes, HUTCH_DISK, on_host};
+}
+
+/* The kernel has killed something of the sandbox for its memory, since the run began. */
+static bool was_killed(const struct monitor *monitor)
+{
+    return monitor->usage.memory_kills > monitor->base.memory_kills;
 }
 
 static bool is_passed(const struct monitor *monitor, const struct standing *at)
 {
-    if (at->reason == HUTCH_MEMORY && monitor->usage.memory_killed)
+    if (at->reason == HUTCH_MEMORY && was_killed(monitor))
         return true; /* the kernel has ended a part of it */
     return at->ours && at->max != NUM_NO_LIMIT && at->current != SANDBOX_UNKNOWN &&
            at->current > at->max;
@@ -153,34 +177,24 @@ static struct monitor_finding finding(const struct standing *at, enum hutch_reas
 
 /* ---- Measuring ---- */
 
-/* Growth that looks like too much is confirmed in slices, each in a step of its own. */
-static int measure_growth(struct monitor *monitor)
-{
-    uint64_t bytes = 0;
-    int r = monitor->growth ? growth_measure(monitor->growth, &bytes) : 0;
-
-    if (r < 0 || !monitor->growth)
-        return r;
-    if (r == 0) {
-        monitor->grown_bytes = bytes;
-        return 0;
-    }
-    r = growth_step(monitor->growth, WALK_MS, &bytes);
-    if (r == 1)
-        monitor->grown_bytes = bytes;
-    return r < 0 ? r : r == 0; /* 1: there is more to look at */
-}
-
 /*
- * What is mounted below a grant is looked for when there is time. What the first milliseconds of a
- * command add there is not seen.
+ * Looking at each process takes long, and is only done when the whole sandbox has used so much that this
+ * run could be near its end.
  */
-static int find_nested(struct monitor *monitor)
+static int measure_own_cpu(struct monitor *monitor, struct sandbox *sandbox)
 {
-    if (!monitor->growth || monitor->nested_known)
+    uint64_t us = sandbox_cpu_us(monitor);
+    uint64_t max_ms = monitor->plan->limits.cpu_time_ms;
+    uint64_t now_ns = sys_clock_ns(CLOCK_MONOTONIC);
+
+    if (!monitor->plan->lasting || now_ns < monitor->own_cpu_next_ns ||
+        percent(us == SANDBOX_UNKNOWN ? us : us / 1000, max_ms) < 50)
         return 0;
-    int r = sys_mountinfo_each(add_nested, monitor);
-    monitor->nested_known = r == 0;
+    int r = sandbox->ops->measure_run(sandbox, monitor->leader, &us);
+    if (r == 0 && us > monitor->own_cpu_us)
+        monitor->own_cpu_us = us;
+    uint64_t took_ns = sys_clock_ns(CLOCK_MONOTONIC) - now_ns;
+    monitor->own_cpu_next_ns = now_ns + took_ns * OWN_CPU_SHARE;
     return r;
 }
 
@@ -189,8 +203,11 @@ static int measure(struct monitor *monitor, struct sandbox *sandbox)
     int r = sandbox->ops->measure(sandbox, false, &monitor->usage);
 
     if (r == 0)
-        r = find_nested(monitor);
-    return r < 0 ? r : measure_growth(monitor);
+        r = measure_own_cpu(monitor, sandbox);
+    if (r < 0)
+        return r;
+    see(monitor);
+    return disk_measure(monitor->disk);
 }
 
 /* When to look again: sooner when something is near its end, and never too late for CPU time. */
@@ -203,8 +220,6 @@ static uint64_t pause_ms(const struct monitor *monitor, const struct standing *a
     for (size_t i = 0; i < LIMIT_COUNT; i++)
         if (percent(at[i].current, at[i].max) >= 50)
             pause = NEAR_MS;
-    if (pause < monitor->usage.pause_ms)
-        pause = monitor->usage.pause_ms;
 
     const struct standing *cpu = &at[LIMIT_CPU_TIME];
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -214,8 +229,9 @@ static uint64_t pause_ms(const struct monitor *monitor, const struct standing *a
     return left < pause ? left : pause;
 }
 
-static size_t judge(struct monitor *monitor, const struct standing *at,
-                    struct monitor_finding ret[LIMIT_COUNT + 1])
+/* Near a limit for the first time: a warning for each. Returns how many. */
+static size_t warn(struct monitor *monitor, const struct standing *at,
+                   struct monitor_finding ret[LIMIT_COUNT])
 {
     size_t count = 0;
 
@@ -225,6 +241,14 @@ static size_t judge(struct monitor *monitor, const struct standing *at,
         monitor->warned |= 1U << i;
         ret[count++] = finding(&at[i], HUTCH_EXITED);
     }
+    return count;
+}
+
+static size_t judge(struct monitor *monitor, const struct standing *at,
+                    struct monitor_finding ret[LIMIT_COUNT + 1])
+{
+    size_t count = warn(monitor, at, ret);
+
     for (size_t i = 0; i < LIMIT_COUNT; i++)
         if (is_passed(monitor, &at[i])) {
             ret[count++] = finding(&at[i], at[i].reason);
@@ -253,22 +277,17 @@ int monitor_step(struct monitor *monitor, struct sandbox *sandbox,
     return r < 0 ? r : (int)count;
 }
 
-/* A run may be over before it was looked at, and what it wrote is there all the same. */
-static void measure_last_growth(struct monitor *monitor)
+/*
+ * Only a group counts refusals. Without one, a command that failed with as many processes as there may be
+ * probably was refused the next; one that may not have a second has never asked for it, as far as is known.
+ */
+static bool were_refused(const struct monitor *monitor, const struct sys_exit *ended)
 {
-    int r = measure_growth(monitor);
+    const struct plan_limits *limits = &monitor->plan->limits;
 
-    for (int i = 0; r == 1 && i < LAST_WALKS; i++)
-        r = measure_growth(monitor);
-}
-
-/* Only a group counts refusals. Without one, as many processes as there may be are evidence enough. */
-static bool were_refused(const struct monitor *monitor, const struct standing *at)
-{
-    return monitor->usage.processes_refused ||
-           (monitor->plan->limits.processes_means == MEANS_RLIMIT &&
-            monitor->usage.peak_processes != SANDBOX_UNKNOWN &&
-            monitor->usage.peak_processes >= at->max);
+    return monitor->usage.process_refusals > monitor->base.process_refusals ||
+           (limits->processes_means == MEANS_RLIMIT && limits->processes > 1 && !ended->signal &&
+            monitor_peak_processes(monitor) >= limits->processes);
 }
 
 /* A sampler can be too late for a command that is quick; what the largest process had is known. */
@@ -286,39 +305,41 @@ void monitor_saw(struct monitor *monitor, uint64_t processes)
         monitor->seen_processes = processes;
 }
 
-enum hutch_reason monitor_end(struct monitor *monitor, struct sandbox *sandbox,
-                              const struct sys_exit *ended, struct monitor_finding *ret)
+/* The limit that ended the command, or made it fail; NULL: none. */
+static const struct standing *find_cause(const struct monitor *monitor,
+                                         const struct sys_exit *ended, const struct standing *at)
 {
     bool success = ended->signal == 0 && ended->code == 0;
-    struct standing at[LIMIT_COUNT];
-    const struct standing *cause = NULL;
 
-    /* What cannot be measured any more is as it was measured last. */
+    if (was_killed(monitor) || had_too_much(monitor, ended))
+        return &at[LIMIT_MEMORY];
+    if (!success && were_refused(monitor, ended))
+        return &at[LIMIT_PROCESSES];
+    if (is_passed(monitor, &at[LIMIT_DISK]) ||
+        (!success && monitor->usage.disk_full && at[LIMIT_DISK].max != NUM_NO_LIMIT))
+        return &at[LIMIT_DISK];
+    return NULL;
+}
+
+size_t monitor_end(struct monitor *monitor, struct sandbox *sandbox, const struct sys_exit *ended,
+                   struct monitor_finding ret[LIMIT_COUNT + 1])
+{
+    struct standing at[LIMIT_COUNT];
+
     if (sandbox->ops->measure(sandbox, true, &monitor->usage) < 0)
         errno = 0;
-    measure_last_growth(monitor);
-    uint64_t *peak = &monitor->usage.peak_processes;
-    if (*peak == SANDBOX_UNKNOWN || *peak < monitor->seen_processes)
-        *peak = monitor->seen_processes;
+    disk_measure_last(monitor->disk);
     stand(monitor, at);
-    if (monitor->usage.memory_killed || had_too_much(monitor, ended))
-        cause = &at[LIMIT_MEMORY];
-    else if (!success && were_refused(monitor, &at[LIMIT_PROCESSES]))
-        cause = &at[LIMIT_PROCESSES];
-    else if (is_passed(monitor, &at[LIMIT_DISK]) ||
-             (!success && monitor->usage.disk_full && at[LIMIT_DISK].max != NUM_NO_LIMIT))
-        cause = &at[LIMIT_DISK];
-    if (!cause)
-        return HUTCH_EXITED;
-    *ret = finding(cause, cause->reason);
-    return cause->reason;
+    at[LIMIT_MEMORY].current = monitor_peak_memory(monitor);
+    at[LIMIT_PROCESSES].current = monitor_peak_processes(monitor);
+    size_t count = warn(monitor, at, ret);
+    const struct standing *cause = find_cause(monitor, ended, at);
+    if (cause)
+        ret[count++] = finding(cause, cause->reason);
+    return count;
 }
 
 void monitor_clear(struct monitor *monitor)
 {
     fd_close(&monitor->timer);
-    growth_free(monitor->growth);
-    monitor->growth = NULL;
-    while (monitor->nested_count > 0)
-        fd_close(&monitor->nested[--monitor->nested_count]);
 }

@@ -7,14 +7,13 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <hutch.h>
 
 #include "backend/backend.h"
 
-struct growth;
-
-#define MONITOR_NESTED_MAX 32
+struct disk;
 
 enum monitor_limit {
     LIMIT_TIMEOUT,
@@ -28,17 +27,18 @@ enum monitor_limit {
 
 struct monitor {
     const struct plan *plan;
-    int timer;             /* readable when it is time to measure; -1 before monitor_arm() */
-    struct growth *growth; /* of directories on the host; NULL: nothing to watch */
-    int nested[MONITOR_NESTED_MAX]; /* what is mounted below them */
-    size_t nested_count;
-    bool nested_known;
-    struct sandbox_usage usage;
-    uint64_t seen_processes;
-    uint64_t base_user_us; /* what the sandbox had used before; not this run's */
-    uint64_t base_system_us;
+    struct disk *disk; /* the sandbox's */
+    int timer;         /* readable when it is time to measure; -1 before monitor_arm() */
+    pid_t leader;      /* inside: the command */
     uint64_t started_ns;
-    uint64_t grown_bytes;  /* on the host */
+    uint64_t timeout_ms;
+    struct sandbox_usage usage; /* the sandbox's, now */
+    struct sandbox_usage base;  /* when the run began: not this run's */
+    uint64_t base_disk_bytes;
+    uint64_t seen_memory_bytes; /* the most, while it ran */
+    uint64_t seen_processes;
+    uint64_t own_cpu_us; /* of a run in a sandbox that lasts, when that was looked at */
+    uint64_t own_cpu_next_ns;
     uint64_t output_bytes; /* told by the supervisor */
     unsigned warned;       /* a bit for each limit */
     unsigned failures;     /* to measure, one after the other */
@@ -52,20 +52,26 @@ struct monitor_finding {
     enum hutch_reason reason; /* why the run has to end; HUTCH_EXITED: it has not, only take note */
 };
 
-/* What is on the disk now is the base: before the command can write. */
-int monitor_init(struct monitor *monitor, const struct plan *plan);
+void monitor_init(struct monitor *monitor, const struct plan *plan, struct disk *disk);
 
 /* There have been this many processes at a time, which only somebody else could see. */
 void monitor_saw(struct monitor *monitor, uint64_t processes);
 
 /* The command runs. */
-void monitor_start(struct monitor *monitor, struct sandbox *sandbox, uint64_t started_ns,
-                   const struct sandbox_usage *before);
+struct monitor_started {
+    uint64_t at_ns;
+    pid_t leader; /* inside */
+    uint64_t timeout_ms;
+    const struct sandbox_usage *before; /* what the sandbox had used, as measured last */
+};
+
+void monitor_start(struct monitor *monitor, struct sandbox *sandbox,
+                   const struct monitor_started *started);
 
 /* And goes on running. -errno when there is no timer. */
 int monitor_arm(struct monitor *monitor);
 
-/* A time without what was there before; SANDBOX_UNKNOWN stays. */
+/* What was added to an amount; SANDBOX_UNKNOWN stays. */
 uint64_t monitor_since(uint64_t now_us, uint64_t base_us);
 
 /*
@@ -77,10 +83,14 @@ int monitor_step(struct monitor *monitor, struct sandbox *sandbox,
                  struct monitor_finding ret[LIMIT_COUNT + 1]);
 
 /*
- * The command has ended by itself, well or not. Measure for the last time; the reason is another than
- * HUTCH_EXITED when a limit was what ended it or made it fail.
+ * The command has ended by itself, well or not. Measure for the last time. As above; the last finding has a
+ * reason other than HUTCH_EXITED when a limit was what ended it or made it fail.
  */
-enum hutch_reason monitor_end(struct monitor *monitor, struct sandbox *sandbox,
-                              const struct sys_exit *ended, struct monitor_finding *ret);
+size_t monitor_end(struct monitor *monitor, struct sandbox *sandbox, const struct sys_exit *ended,
+                   struct monitor_finding ret[LIMIT_COUNT + 1]);
+
+/* The most that the sandbox had while this run ran. */
+uint64_t monitor_peak_memory(const struct monitor *monitor);
+uint64_t monitor_peak_processes(const struct monitor *monitor);
 
 void monitor_clear(struct monitor *monitor);

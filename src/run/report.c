@@ -54,31 +54,47 @@ static double larger_ms(uint64_t measured_us, struct timeval told)
     return measured > ms_of(told) ? measured : ms_of(told);
 }
 
+/* Of a sandbox that lasts, others use time as well. What its command was not told of was looked at. */
+static void fill_cpu(const struct hutch_run *run, struct hutch_result *result)
+{
+    const struct monitor *monitor = &run->monitor;
+    const struct rusage *told = &run->exit.usage;
+
+    if (run->box->plan->lasting) {
+        double own_ms = (double)monitor->own_cpu_us / 1e3;
+        result->system_ms = ms_of(told->ru_stime);
+        result->user_ms = ms_of(told->ru_utime);
+        if (own_ms > result->user_ms + result->system_ms)
+            result->user_ms = own_ms - result->system_ms;
+        return;
+    }
+    result->user_ms = larger_ms(monitor->usage.user_us, told->ru_utime);
+    result->system_ms = larger_ms(monitor->usage.system_us, told->ru_stime);
+}
+
+/* In bytes; from the blocks that the kernel told of where nobody has measured. */
+static uint64_t since(uint64_t now, uint64_t before, long blocks)
+{
+    return now == SANDBOX_UNKNOWN ? (uint64_t)blocks * 512 : monitor_since(now, before);
+}
+
 static void fill_usage(const struct hutch_run *run, struct hutch_result *result)
 {
     const struct sandbox_usage *usage = &run->monitor.usage;
+    const struct sandbox_usage *base = &run->monitor.base;
     const struct rusage *told = &run->exit.usage;
     uint64_t largest = (uint64_t)told->ru_maxrss * 1024;
 
-    result->user_ms = larger_ms(monitor_since(usage->user_us, run->monitor.base_user_us),
-                                told->ru_utime);
-    result->system_ms = larger_ms(monitor_since(usage->system_us, run->monitor.base_system_us),
-                                  told->ru_stime);
-    result->peak_memory_bytes = usage->peak_memory_bytes == SANDBOX_UNKNOWN ||
-                                        usage->peak_memory_bytes < largest
-                                    ? largest
-                                    : usage->peak_memory_bytes;
-    result->peak_processes = usage->peak_processes;
-    if ((result->peak_processes == 0 || result->peak_processes == SANDBOX_UNKNOWN) &&
-        run->started_ns)
+    fill_cpu(run, result);
+    uint64_t peak = monitor_peak_memory(&run->monitor);
+    result->peak_memory_bytes = peak < largest ? largest : peak;
+    result->peak_processes = monitor_peak_processes(&run->monitor);
+    if (result->peak_processes == 0 && run->started_ns)
         result->peak_processes = 1; /* over before it was looked at */
-    result->read_bytes = usage->read_bytes == SANDBOX_UNKNOWN ? (uint64_t)told->ru_inblock * 512
-                                                              : usage->read_bytes;
-    result->written_bytes = usage->written_bytes == SANDBOX_UNKNOWN
-                                ? (uint64_t)told->ru_oublock * 512
-                                : usage->written_bytes;
+    result->read_bytes = since(usage->read_bytes, base->read_bytes, told->ru_inblock);
+    result->written_bytes = since(usage->written_bytes, base->written_bytes, told->ru_oublock);
     /* Others write to the disk as well: what was not confirmed is at most what the run has written. */
-    uint64_t grown = run->monitor.grown_bytes;
+    uint64_t grown = monitor_since(run->box->disk.bytes, run->monitor.base_disk_bytes);
     uint64_t dirtied = (uint64_t)told->ru_oublock *
                        512; /* a group counts what has reached the device */
     if (run->ending != HUTCH_DISK && grown > dirtied)

@@ -47,7 +47,8 @@ static int start(struct hutch_run *run, const struct hutch_command *command,
 
     for (int i = 0; i < 2; i++)
         capture_init(&run->capture[i], plan->limits.output_bytes);
-    int r = monitor_init(&run->monitor, plan);
+    monitor_init(&run->monitor, plan, &run->box->disk);
+    int r = disk_start(&run->box->disk, plan);
     if (r == 0)
         r = run_take_caller_fds(run, command);
     if (r == 0)

@@ -93,9 +93,12 @@ struct hutch_run {
 void run_emit(struct hutch_run *run, struct hutch_event event);
 int run_no_box(struct hutch_error *err);
 
-/* step.c: what is waited for, from the start. For box.c: something for this run; and that there was. */
+/*
+ * step.c: what is waited for, from the start. For box.c: something for this run, -EPROTO when it cannot be
+ * true; and that there was.
+ */
 int run_open_loop(struct hutch_run *run);
-void run_on_event(struct hutch_run *run, struct sandbox_event *event);
+int run_on_event(struct hutch_run *run, struct sandbox_event *event);
 void run_wake(const struct hutch_run *run);
 
 /* streams.c: the caller's descriptors are duplicated: it may close or reuse its own at any time. */
@@ -121,6 +124,9 @@ void run_end_quiet(const struct run_quiet *quiet);
 
 /* end.c: what to do when TAG_TIMER and TAG_MONITOR say that it is time. */
 void run_on_deadline(struct hutch_run *run);
+
+/* The command has its time from now on; what the set-up took was not part of it. */
+void run_start_deadline(struct hutch_run *run);
 int run_on_monitor(struct hutch_run *run, struct hutch_error *err);
 
 /* A limit that the host itself is below is worth a word: it will never be what ends the run. */

@@ -62,9 +62,16 @@ static void on_started(struct hutch_run *run, struct sandbox_event *event)
 {
     run->state = RUN_RUNNING;
     run->started_ns = event->at_ns;
+    run_start_deadline(run);
     run_emit(run, (struct hutch_event){.type = HUTCH_EVENT_RUN_STARTED, .argv = run->command.argv});
     run_warn_of_absurd(run);
-    monitor_start(&run->monitor, run->box->sandbox, run->started_ns, &run->box->usage);
+    monitor_start(&run->monitor, run->box->sandbox,
+                  &(struct monitor_started){
+                      .at_ns = event->at_ns,
+                      .leader = event->pid,
+                      .timeout_ms = run->command.timeout_ms,
+                      .before = &run->box->usage,
+                  });
     if (event->terminal >= 0 && run_start_terminal(run, &event->terminal) < 0)
         run_cancel(run, NULL);
     fd_close(&event->terminal);
@@ -81,6 +88,10 @@ static void begin_to_measure(struct hutch_run *run)
 static void on_violation(struct hutch_run *run, const struct sandbox_violation *seen)
 {
     struct arena *arena = run->arena;
+
+    run->violation_total++;
+    if (run->violation_count >= VIOLATIONS_MAX)
+        return;
     struct hutch_violation violation = {
         .kind = seen->kind,
         .name = seen->name,
@@ -90,9 +101,6 @@ static void on_violation(struct hutch_run *run, const struct sandbox_violation *
         .hint = seen->hint,
     };
 
-    run->violation_total++;
-    if (run->violation_count >= VIOLATIONS_MAX)
-        return;
     struct hutch_violation *list = arena_grow(arena, run->violations, run->violation_count,
                                               &run->violation_cap, sizeof *list);
     if (!list || arena_failed(arena))
@@ -102,8 +110,23 @@ static void on_violation(struct hutch_run *run, const struct sandbox_violation *
     run_emit(run, (struct hutch_event){.type = HUTCH_EVENT_VIOLATION, .violation = &violation});
 }
 
-void run_on_event(struct hutch_run *run, struct sandbox_event *event)
+/* Whether the event can come now: init lives next to the untrusted. */
+static bool is_in_turn(const struct hutch_run *run, enum sandbox_event_type type)
 {
+    switch (type) {
+    case SANDBOX_STARTED:
+    case SANDBOX_EXEC_FAILED: return run->state == RUN_SETTING_UP && !run->error.code;
+    case SANDBOX_EXITED: return run->state == RUN_RUNNING;
+    default: return true;
+    }
+}
+
+int run_on_event(struct hutch_run *run, struct sandbox_event *event)
+{
+    if (run->state == RUN_FAILED || !is_in_turn(run, event->type)) {
+        fd_close(&event->terminal);
+        return run->state == RUN_FAILED ? 0 : -EPROTO;
+    }
     switch (event->type) {
     case SANDBOX_READY:
     case SANDBOX_FAILED: break; /* the sandbox's own */
@@ -111,7 +134,8 @@ void run_on_event(struct hutch_run *run, struct sandbox_event *event)
     case SANDBOX_EXEC_FAILED:
         run->error = event->error;
         run->exec_errno = event->exec_errno;
-        run->state = run->exec_errno ? RUN_DRAINING : RUN_FAILED;
+        if (run->exec_errno)
+            run->state = RUN_DRAINING;
         break;
     case SANDBOX_VIOLATION: on_violation(run, &event->violation); break;
     case SANDBOX_EXITED:
@@ -120,6 +144,7 @@ void run_on_event(struct hutch_run *run, struct sandbox_event *event)
         on_exited(run, &event->exit, event->at_ns);
         break;
     }
+    return 0;
 }
 
 void run_wake(const struct hutch_run *run)
@@ -138,7 +163,7 @@ static int on_gone(struct hutch_run *run, struct hutch_error *err)
 
     epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->box->sandbox->exit_fd, NULL);
     epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->box->sandbox->events_fd, NULL);
-    if (run->exited || run->exec_errno || run->state == RUN_FAILED)
+    if (run->exited || run->error.code)
         return 0;
     if (run->ending == HUTCH_EXITED && run->state == RUN_RUNNING)
         run_judge_end(run); /* the kernel may have ended all of it for its memory */
@@ -216,7 +241,7 @@ static int dispatch(struct hutch_run *run, enum run_tag tag, struct hutch_error 
 /* What follows from all that was seen. */
 static int conclude(struct hutch_run *run, struct hutch_error *err)
 {
-    const struct hutch_error *error = run->state == RUN_FAILED ? &run->error : &run->box->error;
+    const struct hutch_error *error = run->error.code ? &run->error : &run->box->error;
 
     if (run->state == RUN_RUNNING && run->monitor.timer < 0 && !run->box->gone)
         begin_to_measure(run);

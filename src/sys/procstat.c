@@ -22,6 +22,7 @@
 /* Positions in proc_pid_stat(5), counted from 1; the name is 2 and the state 3. */
 enum stat_field {
     FIELD_PARENT = 4,
+    FIELD_SESSION = 6,
     FIELD_FLAGS = 9,
     FIELD_USER = 14,
     FIELD_SYSTEM,
@@ -69,6 +70,7 @@ int sys_procstat_parse(const char *text, struct sys_procstat *ret)
     *ret = (struct sys_procstat){
         .state = state,
         .parent = (pid_t)field[FIELD_PARENT],
+        .session = (pid_t)field[FIELD_SESSION],
         .ending = state == 'Z' || state == 'X' || field[FIELD_FLAGS] & K_PF_EXITING,
         .unexecuted = field[FIELD_FLAGS] & K_PF_FORKNOEXEC,
         .user_ticks = field[FIELD_USER],

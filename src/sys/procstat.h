@@ -17,6 +17,7 @@
 struct sys_procstat {
     char state; /* 'Z' and 'X': its first thread has ended, others may live on */
     pid_t parent;
+    pid_t session;           /* its leader's; 0 of one outside the /proc's pid namespace */
     bool ending;             /* it gives up what it holds, or has */
     bool unexecuted;         /* forked, and has executed no program since */
     uint64_t user_ticks;     /* of all its threads, ended ones too; sysconf(_SC_CLK_TCK) a second */

@@ -26,7 +26,7 @@ static bool is_sound(const struct plan_command *command, const struct proto_answ
     switch (answer->type) {
     case PROTO_READY: return true;
     case PROTO_FAILED: return answer->step < STEP_COUNT && is_errno(answer->error);
-    case PROTO_STARTED: return command != NULL;
+    case PROTO_STARTED: return command && answer->pid > 1;
     case PROTO_EXEC_FAILED:
         return command && answer->step < EXEC_STEP_COUNT && is_errno(answer->error);
     case PROTO_EXITED: return command && is_exit(answer);
@@ -59,7 +59,10 @@ int answer_read(const struct plan *plan, const struct plan_command *command,
         ret->type = SANDBOX_FAILED;
         native_describe_setup(plan, answer->step, answer->index, answer->error, &ret->error);
         break;
-    case PROTO_STARTED: ret->type = SANDBOX_STARTED; break;
+    case PROTO_STARTED:
+        ret->type = SANDBOX_STARTED;
+        ret->pid = answer->pid;
+        break;
     case PROTO_EXEC_FAILED:
         ret->type = SANDBOX_EXEC_FAILED;
         ret->exec_errno = answer->step == EXEC_STEP_EXEC ? answer->error : 0;

@@ -142,7 +142,8 @@ static int measure_memory(struct native_cgroup *cgroup, bool last, struct sandbo
     if (r <= 0)
         return r;
     r = sys_cgroup_key(text, "oom_kill", &killed);
-    ret->memory_killed = ret->memory_killed || killed > 0;
+    if (r == 0)
+        ret->memory_kills = killed;
     return r;
 }
 
@@ -172,7 +173,8 @@ static int measure_processes(struct native_cgroup *cgroup, struct sandbox_usage 
     if (r <= 0)
         return r;
     r = sys_cgroup_key(text, "max", &refused);
-    ret->processes_refused = ret->processes_refused || refused > 0;
+    if (r == 0)
+        ret->process_refusals = refused;
     return r;
 }
 

@@ -130,6 +130,15 @@ int native_describe_exec(const struct plan_command *command, enum proto_exec_ste
             return err_set(err, HUTCH_ENOTFOUND, "exec", "'%s': command not found in the sandbox",
                            name);
         return err_sys(err, -error, "exec", "'%s' cannot be executed", name);
+    case EXEC_STEP_ROOM:
+        return err_set(
+            err, HUTCH_EBUSY, "exec",
+            error == EBUSY
+                ? "'%s' was not started: %d commands run in the sandbox, and no more can; "
+                  "wait for one of them"
+                : "'%s' was not started: processes of %d earlier commands still run in "
+                  "the sandbox, and it can serve no more; end some of them",
+            name, error == EBUSY ? PROTO_RUNS_MAX : PROTO_LISTENERS_MAX);
     case EXEC_STEP_CWD:
         str_printable(command->cwd, name, sizeof name);
         return err_sys(err, -error, "cwd", "cannot enter '%s' in the sandbox", name);

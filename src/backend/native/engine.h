@@ -26,6 +26,7 @@ struct native {
         const struct plan_command *command;
     } starting[PROTO_RUNS_MAX]; /* for messages, until they have been started */
     uint32_t last_run;
+    bool ending; /* init has been told to end */
     bool reaped;
     bool swept;
     struct sys_ids_holder holder; /* released when there is time: on the first answer */
@@ -36,6 +37,7 @@ struct native {
     int memory;                 /* the sandbox's tmpfs; -1 before init has sent it */
     int mounts;                 /* held, never used: see proto.h */
     struct account *account;    /* of what no group counts; NULL: nothing, or not yet */
+    uint64_t account_next_ns;   /* not before, or it would cost too much */
     struct sandbox_usage usage; /* as measured last */
 };
 
@@ -59,3 +61,4 @@ int native_signal(struct sandbox *sandbox, uint32_t run, int signal, enum sandbo
 void native_forget(struct sandbox *sandbox, uint32_t run);
 int native_next(struct sandbox *sandbox, struct sandbox_event *ret, struct hutch_error *err);
 int native_measure(struct sandbox *sandbox, bool last, struct sandbox_usage *ret);
+int native_measure_run(struct sandbox *sandbox, pid_t leader, uint64_t *ret_us);

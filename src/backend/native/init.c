@@ -163,35 +163,56 @@ static _Noreturn void end(struct init *init)
     _exit(1);
 }
 
+static struct init_reports *reports_of(struct init *init, uint32_t run)
+{
+    for (size_t i = 0; i < PROTO_RUNS_MAX; i++)
+        if (init->runs[i].pid && init->runs[i].run == run)
+            return &init->runs[i].reports;
+    return &init->nobodys;
+}
+
 static void report_violation(void *arg, uint32_t run, const struct proto_violation *violation)
 {
     struct init *init = arg;
+    struct init_reports *reports = reports_of(init, run);
 
+    if (init->quiet)
+        return;
     /* A flood of refusals is counted, not told: it costs its maker, and nobody else. */
-    if (init->reports >= REPORTS_MAX)
-        init->unreported++;
-    else if (!init->quiet && ++init->reports)
-        answer(init,
-               (struct proto_answer){.type = PROTO_VIOLATION, .run = run, .violation = *violation},
-               NULL, 0);
+    if (reports->told >= REPORTS_MAX) {
+        reports->untold++;
+        return;
+    }
+    reports->told++;
+    answer(init,
+           (struct proto_answer){.type = PROTO_VIOLATION, .run = run, .violation = *violation},
+           NULL, 0);
+}
+
+/* NULL: as many commands run as there may be. */
+static struct init_run *find_free_run(struct init *init)
+{
+    for (size_t i = 0; i < PROTO_RUNS_MAX; i++)
+        if (init->runs[i].pid == 0)
+            return &init->runs[i];
+    return NULL;
 }
 
 /*
  * Its output streams are held open until the engine has been told that it ended: their end would wake the
- * engine before, for nothing. Takes them.
+ * engine before, for nothing. Takes them, and the listener.
  */
-static int remember(struct init *init, const struct proto_request *request, pid_t pid, int *stdio)
+static void remember(struct init *init, struct init_run *ret, const struct proto_request *request,
+                     pid_t pid, struct init_spawn *spawn)
 {
-    for (size_t i = 0; i < PROTO_RUNS_MAX; i++)
-        if (init->runs[i].pid == 0) {
-            init->runs[i].run = request->run;
-            init->runs[i].pid = pid;
-            init->runs[i].last = request->last;
-            init->runs[i].held[0] = fd_take(&stdio[1]);
-            init->runs[i].held[1] = fd_take(&stdio[2]);
-            return 0;
-        }
-    return -EAGAIN;
+    *ret = (struct init_run){
+        .run = request->run,
+        .pid = pid,
+        .last = request->last,
+        .held = {fd_take(&spawn->stdio[1]), fd_take(&spawn->stdio[2])},
+    };
+    init->nobodys.told = 0;
+    notify_add(&init->notify, fd_take(&spawn->listener), request->run);
 }
 
 static void exec_failed(struct init *init, const struct proto_request *request,
@@ -294,9 +315,14 @@ static int spawn_command(struct init *init, struct init_spawn *spawn)
 /* Start the command, with its streams or terminal in place, and say how that went. */
 static void start(struct init *init, const struct proto_request *request, struct init_spawn *spawn)
 {
+    struct init_run *run = find_free_run(init);
     int master = -1;
 
     finish_set_up(init);
+    if (!run || !notify_has_room(&init->notify)) {
+        exec_failed(init, request, EXEC_STEP_ROOM, run ? -EMFILE : -EBUSY);
+        return;
+    }
     uint64_t at_ns = sys_clock_ns(CLOCK_MONOTONIC);
     if (request->tty) {
         int r = sys_terminal_open(&master, &spawn->terminal);
@@ -308,17 +334,14 @@ static void start(struct init *init, const struct proto_request *request, struct
         }
     }
     int pid = spawn_command(init, spawn);
-    int r = spawn->error ? -spawn->error : remember(init, request, pid, spawn->stdio);
-    if (r == 0)
-        r = notify_add(&init->notify, spawn->listener, request->run);
-    if (r < 0) {
-        if (!spawn->error)
-            kill(pid, SIGKILL);
-        exec_failed(init, request, spawn->error ? spawn->step : EXEC_STEP_FORK, r);
+    if (spawn->error) {
+        exec_failed(init, request, spawn->step, -spawn->error);
     } else {
-        answer_well(
-            init, (struct proto_answer){.type = PROTO_STARTED, .run = request->run, .at_ns = at_ns},
-            master);
+        remember(init, run, request, pid, spawn);
+        answer_well(init,
+                    (struct proto_answer){
+                        .type = PROTO_STARTED, .run = request->run, .pid = pid, .at_ns = at_ns},
+                    master);
     }
     if (master >= 0) {
         close(master);
@@ -438,30 +461,30 @@ static struct rusage whole_usage(const struct init *init, const struct rusage *c
 static void report_exit(struct init *init, pid_t pid, const struct sys_exit *ended)
 {
     for (size_t i = 0; i < PROTO_RUNS_MAX; i++) {
-        if (init->runs[i].pid != pid)
+        struct init_run *run = &init->runs[i];
+        if (run->pid != pid)
             continue;
-        init->runs[i].pid = 0;
         uint64_t at_ns = sys_clock_ns(CLOCK_MONOTONIC);
-        bool last = init->runs[i].last;
-        uint32_t left = last ? sweep(init) : 0;
+        uint32_t left = run->last ? sweep(init) : 0;
+        run->pid = 0;
         answer(init,
                (struct proto_answer){
                    .type = PROTO_EXITED,
-                   .run = init->runs[i].run,
+                   .run = run->run,
                    .code = ended->code,
                    .signal = ended->signal,
                    .at_ns = at_ns,
-                   .unreported = init->unreported,
+                   .unreported = run->reports.untold + init->nobodys.untold,
                    .left = left,
-                   .usage = last ? whole_usage(init, &ended->usage) : ended->usage,
+                   .usage = run->last ? whole_usage(init, &ended->usage) : ended->usage,
                },
                NULL, 0);
-        init->unreported = 0;
+        init->nobodys.untold = 0;
         /* Systemd removes a group without processes; the engine has yet to see what it has counted. */
-        if (last && !init->plan->cgroup.unit)
+        if (run->last && !init->plan->cgroup.unit)
             _exit(0);
-        fd_close(&init->runs[i].held[0]);
-        fd_close(&init->runs[i].held[1]);
+        fd_close(&run->held[0]);
+        fd_close(&run->held[1]);
         return;
     }
 }
@@ -506,7 +529,7 @@ static int wait_for_work(struct init *init, struct pollfd *fds, nfds_t count)
 static _Noreturn void serve(struct init *init)
 {
     enum { SOCKET, SIGNALS, ENGINE, NOTIFY };
-    struct pollfd fds[NOTIFY + NOTIFY_LISTENERS + NOTIFY_PENDING] = {
+    struct pollfd fds[NOTIFY + PROTO_LISTENERS_MAX + NOTIFY_PENDING] = {
         [SOCKET] = {.fd = FD_SOCKET, .events = POLLIN},
         [SIGNALS] = {.fd = FD_SIGNALS, .events = POLLIN},
         [ENGINE] = {.fd = FD_ENGINE, .events = POLLIN},

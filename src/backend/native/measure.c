@@ -3,24 +3,30 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include "backend/native/account.h"
 #include "backend/native/engine.h"
+#include "backend/native/tree.h"
 #include "backend/native/unit.h"
 #include "base/fd.h"
+#include "sys/clock.h"
 
+/* Also of what is not limited: usage tells it. */
 static bool needs_account(const struct plan_limits *limits)
 {
-    return limits->memory_means == MEANS_SAMPLED || limits->cpu_time_means == MEANS_SAMPLED ||
-           limits->processes_means == MEANS_SAMPLED || limits->processes_means == MEANS_RLIMIT;
+    return limits->memory_means != MEANS_CGROUP || limits->cpu_time_means != MEANS_CGROUP ||
+           limits->processes_means != MEANS_CGROUP;
 }
 
-/* By looking at every process; only where no group counts. */
+/* By looking at every process; only where no group counts, and as often as the cost allows. */
 static int measure_processes(struct native *native, struct sandbox_usage *usage)
 {
     const struct plan_limits *limits = &native->plan->limits;
+    uint64_t now_ns = sys_clock_ns(CLOCK_MONOTONIC);
 
-    if ((!needs_account(limits) && !native->cgroup.later) || native->base.proc_fd < 0)
+    if ((!needs_account(limits) && !native->cgroup.later) || native->base.proc_fd < 0 ||
+        now_ns < native->account_next_ns)
         return 0;
     if (!native->account) {
         const struct account_args args = {
@@ -34,7 +40,7 @@ static int measure_processes(struct native *native, struct sandbox_usage *usage)
             return r;
     }
     int r = account_measure(native->account, usage);
-    usage->pause_ms = account_pause_ms(native->account);
+    native->account_next_ns = now_ns + account_pause_ms(native->account) * UINT64_C(1000000);
     return r == -ESRCH ? 0 : r; /* all have ended; what was measured last stands */
 }
 
@@ -48,7 +54,22 @@ static int measure_memory_fs(const struct native *native, struct sandbox_usage *
         return -errno;
     usage->disk_bytes = (uint64_t)(fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize;
     usage->disk_full = fs.f_bfree == 0 || fs.f_ffree == 0;
+    /* It is memory too, and lasts longer than who wrote it. */
+    if (native->plan->limits.memory_means != MEANS_CGROUP &&
+        (usage->peak_memory_bytes == SANDBOX_UNKNOWN ||
+         usage->peak_memory_bytes < usage->disk_bytes))
+        usage->peak_memory_bytes = usage->disk_bytes;
     return 0;
+}
+
+int native_measure_run(struct sandbox *sandbox, pid_t leader, uint64_t *ret_us)
+{
+    uint64_t ticks = 0;
+    int r = tree_cpu_ticks(sandbox->proc_fd, leader, &ticks);
+
+    if (r == 0)
+        *ret_us = ticks * 1000000 / (uint64_t)sysconf(_SC_CLK_TCK);
+    return r;
 }
 
 /*

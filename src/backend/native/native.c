@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/str.h"
+#include "sys/clock.h"
 
 /* How long init may take for its last work; a moment, unless the machine is busy. */
 #define END_MS 10000
@@ -21,24 +22,28 @@
  * Init undoes what was created although protected when it sees that we are gone. Whatever else it has been
  * asked for comes after that.
  */
-static void let_end(const struct sandbox *sandbox)
-{
-    struct pollfd ended = {.fd = sandbox->exit_fd, .events = POLLIN};
-
-    shutdown(sandbox->events_fd, SHUT_RDWR);
-    while (poll(&ended, 1, END_MS) < 0 && errno == EINTR)
-        ;
-}
-
 static void native_kill(struct sandbox *sandbox)
 {
-    const struct native *native = (struct native *)sandbox;
+    struct native *native = (struct native *)sandbox;
 
     if (sandbox->exit_fd < 0 || native->reaped)
         return;
-    if (native->plan->watch_count > 0)
-        let_end(sandbox);
-    sys_pidfd_kill(sandbox->exit_fd, SIGKILL);
+    if (native->plan->watch_count > 0 && !native->ending)
+        shutdown(sandbox->events_fd, SHUT_RDWR);
+    else
+        sys_pidfd_kill(sandbox->exit_fd, SIGKILL);
+    native->ending = true;
+}
+
+static void wait_for_end(const struct sandbox *sandbox)
+{
+    struct pollfd ended = {.fd = sandbox->exit_fd, .events = POLLIN};
+    uint64_t until_ns = sys_clock_ns(CLOCK_MONOTONIC) + END_MS * UINT64_C(1000000);
+    uint64_t now_ns;
+
+    while ((now_ns = sys_clock_ns(CLOCK_MONOTONIC)) < until_ns &&
+           poll(&ended, 1, (int)((until_ns - now_ns) / 1000000) + 1) < 0 && errno == EINTR)
+        ;
 }
 
 static int native_wait(struct sandbox *sandbox, struct sys_exit *ret)
@@ -76,6 +81,8 @@ static void native_free(struct sandbox *sandbox)
     if (native->plan->cgroup.version == 1)
         native_cgroup_remove(&native->cgroup);
     if (sandbox->exit_fd >= 0 && !native->reaped) {
+        native_kill(sandbox);
+        wait_for_end(sandbox);
         native_kill(sandbox);
         sys_pidfd_wait(sandbox->exit_fd, true, &native->exit);
     }
@@ -125,6 +132,7 @@ static const struct sandbox_ops native_ops = {
     .signal = native_signal,
     .forget = native_forget,
     .measure = native_measure,
+    .measure_run = native_measure_run,
     .kill = native_kill,
     .wait = native_wait,
     .leave = native_leave,

@@ -20,31 +20,41 @@ void notify_init(struct notify *notify, const struct plan *plan, dev_t own)
     memset(notify, 0, sizeof *notify);
     notify->plan = plan;
     notify->own = own;
-    for (size_t i = 0; i < NOTIFY_LISTENERS; i++)
+    for (size_t i = 0; i < PROTO_LISTENERS_MAX; i++)
         notify->listeners[i].fd = -1;
     for (size_t i = 0; i < NOTIFY_PENDING; i++)
         notify->pending[i].sock = -1;
 }
 
-int notify_add(struct notify *notify, int listener, uint32_t run)
+/* The index of a free place, PROTO_LISTENERS_MAX when there is none. */
+static size_t find_free(const struct notify *notify)
 {
-    for (size_t i = 0; i < NOTIFY_LISTENERS; i++) {
-        if (notify->listeners[i].fd >= 0)
-            continue;
-        notify->listeners[i].fd = listener;
-        notify->listeners[i].run = run;
-        sys_seccomp_quick(listener);
-        return 0;
-    }
-    close(listener);
-    return -EMFILE;
+    size_t i = 0;
+
+    while (i < PROTO_LISTENERS_MAX && notify->listeners[i].fd >= 0)
+        i++;
+    return i;
+}
+
+bool notify_has_room(const struct notify *notify)
+{
+    return find_free(notify) < PROTO_LISTENERS_MAX;
+}
+
+void notify_add(struct notify *notify, int listener, uint32_t run)
+{
+    size_t i = find_free(notify);
+
+    notify->listeners[i].fd = listener;
+    notify->listeners[i].run = run;
+    sys_seccomp_quick(listener);
 }
 
 size_t notify_poll_set(const struct notify *notify, struct pollfd *fds)
 {
     size_t count = 0;
 
-    for (size_t i = 0; i < NOTIFY_LISTENERS; i++)
+    for (size_t i = 0; i < PROTO_LISTENERS_MAX; i++)
         if (notify->listeners[i].fd >= 0)
             fds[count++] = (struct pollfd){.fd = notify->listeners[i].fd, .events = POLLIN};
     for (size_t i = 0; i < NOTIFY_PENDING; i++)
@@ -122,9 +132,10 @@ static void serve_call(struct notify *notify, size_t index, const struct sys_sec
         r = pending ? notify_connect(notify, listener, call, pending, &violation) : -EAGAIN;
     if (r == NOTIFY_LATER)
         return;
-    sys_seccomp_answer(listener, call->id, r);
+    /* Told first: its maker waits, and can be looked at. */
     if (call->nr != SYS_connect || violation.kind == VIOLATION_SOCKET)
         tell(notify, index, call, &violation);
+    sys_seccomp_answer(listener, call->id, r);
 }
 
 static void serve_listener(struct notify *notify, size_t index, short events)
@@ -156,7 +167,7 @@ void notify_serve(struct notify *notify, const struct pollfd *fds, size_t count)
     for (size_t i = 0; i < count; i++) {
         if (!fds[i].revents)
             continue;
-        for (size_t k = 0; k < NOTIFY_LISTENERS; k++)
+        for (size_t k = 0; k < PROTO_LISTENERS_MAX; k++)
             if (notify->listeners[k].fd == fds[i].fd) {
                 serve_listener(notify, k, fds[i].revents);
                 break;

@@ -18,7 +18,6 @@
 #include "plan/plan.h"
 #include "sys/seccomp.h"
 
-#define NOTIFY_LISTENERS 64
 #define NOTIFY_PENDING 16
 
 /* A connect() that could not be finished at once; its caller waits. */
@@ -38,7 +37,7 @@ struct notify {
     struct {
         int fd; /* -1: free */
         uint32_t run;
-    } listeners[NOTIFY_LISTENERS];
+    } listeners[PROTO_LISTENERS_MAX];
     struct notify_pending pending[NOTIFY_PENDING];
     void (*report)(void *arg, uint32_t run, const struct proto_violation *violation);
     void *arg;
@@ -46,10 +45,13 @@ struct notify {
 
 void notify_init(struct notify *notify, const struct plan *plan, dev_t own);
 
-/* Serve the questions of a run. Takes the listener. */
-int notify_add(struct notify *notify, int listener, uint32_t run);
+/* Whether one more listener could be added. */
+bool notify_has_room(const struct notify *notify);
 
-/* Add what is to be polled to `fds` (room for NOTIFY_LISTENERS + NOTIFY_PENDING). */
+/* Serve the questions of a run. There must be room. Takes the listener. */
+void notify_add(struct notify *notify, int listener, uint32_t run);
+
+/* Add what is to be polled to `fds` (room for PROTO_LISTENERS_MAX + NOTIFY_PENDING). */
 size_t notify_poll_set(const struct notify *notify, struct pollfd *fds);
 
 /* How long poll() may sleep, in ms; -1: for ever. */

@@ -52,6 +52,7 @@ enum proto_step {
 /* Where starting a command failed; EXEC_FAILED says which. */
 enum proto_exec_step {
     EXEC_STEP_REQUEST, /* the message itself */
+    EXEC_STEP_ROOM,    /* init serves as many as it can: running (EBUSY), or left behind (EMFILE) */
     EXEC_STEP_TERMINAL,
     EXEC_STEP_FORK,
     EXEC_STEP_LIMITS,
@@ -103,6 +104,7 @@ struct proto_answer {
     uint32_t step;                /* FAILED: enum proto_step; EXEC_FAILED: enum proto_exec_step */
     uint32_t index;               /* FAILED at STEP_MOUNTS: which of plan->mounts */
     int32_t error;                /* FAILED, EXEC_FAILED: errno */
+    int32_t pid;                  /* STARTED: the command's, inside */
     int32_t code;                 /* EXITED: as in struct sys_exit */
     int32_t signal;               /* EXITED */
     uint32_t unreported;          /* EXITED: violations that were only counted */
@@ -131,6 +133,9 @@ enum proto_fd {
 
 /* Commands that one sandbox can have at a time. */
 #define PROTO_RUNS_MAX 64
+
+/* Commands that it can have with processes: running ones, and those that left some behind. */
+#define PROTO_LISTENERS_MAX 256
 
 /* Strings longer than this travel in a memfd; the socket's buffer would not take them. */
 #define PROTO_TEXT_INLINE 32768

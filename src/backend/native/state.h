@@ -31,6 +31,21 @@ enum init_fd {
 #define STACK_BYTES (128 * 1024)
 #define SLOTS_INLINE 1024
 
+/* Violations that were told, and those that were only counted. */
+struct init_reports {
+    uint32_t told;
+    uint32_t untold;
+};
+
+/* A command that runs. */
+struct init_run {
+    uint32_t run;
+    pid_t pid; /* 0: free */
+    bool last;
+    int held[2]; /* its output streams, -1: none */
+    struct init_reports reports;
+};
+
 struct init {
     const struct init_args *args;
     const struct plan *plan;
@@ -38,23 +53,17 @@ struct init {
     int landlock; /* before it gets its place among enum init_fd */
     mode_t umask;
     struct init_files files;
-    uint32_t index;      /* which mount a failed step was about */
-    bool ready;          /* the last step of the set-up is done */
-    bool introduced;     /* the engine has had the first answer */
-    bool quiet;          /* no reports any more */
-    uint32_t reports;    /* of violations, so far */
-    uint32_t unreported; /* since the last command ended */
+    uint32_t index;              /* which mount a failed step was about */
+    bool ready;                  /* the last step of the set-up is done */
+    bool introduced;             /* the engine has had the first answer */
+    bool quiet;                  /* no reports any more */
+    struct init_reports nobodys; /* of no run that is there, since the last command began */
     struct notify notify;
     struct watch watch;
     struct rusage before; /* what our own children had used before the first command */
     uint64_t step_ns[STEP_COUNT];
     uint64_t last_ns;
-    struct {
-        uint32_t run;
-        pid_t pid; /* 0: free */
-        bool last;
-        int held[2]; /* its output streams, -1: none */
-    } runs[PROTO_RUNS_MAX];
+    struct init_run runs[PROTO_RUNS_MAX];
     char *stack;             /* of the child that shares our memory until it is a command */
     struct init_spawn spare; /* the first command, and in a sandbox that lasts the next */
     pid_t spare_pid;         /* 0: there is none */

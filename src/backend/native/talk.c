@@ -133,6 +133,7 @@ int native_exec(struct sandbox *sandbox, struct sandbox_exec *exec, struct hutch
 {
     struct native *native = (struct native *)sandbox;
 
+    native->account_next_ns = 0; /* what was seen last is not this command's */
     int r = remember(native, exec);
     if (r == 0)
         r = send_exec(native, exec);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The processes of one run among all of a sandbox, for init. */
+/* The processes of one run among all of a sandbox. */
 #pragma once
 
+#include <stdint.h>
 #include <sys/types.h>
 
 /*
@@ -10,3 +11,9 @@
  * left both the session and the family is nobody's any more, and lives.
  */
 void tree_signal(pid_t leader, int signal);
+
+/*
+ * CPU time of the same processes, and of those they have waited for, in ticks of the clock. For the engine:
+ * `proc` is the root of the sandbox's /proc, and `leader` a pid there.
+ */
+int tree_cpu_ticks(int proc, pid_t leader, uint64_t *ret);

@@ -355,7 +355,7 @@ static void usage_is_measured(void **state)
     assert_int_equal(usage.user_us + usage.system_us, 0);
     bool counted = plan.limits.processes_means == MEANS_CGROUP;
     assert_true(usage.processes == (counted ? 0 : SANDBOX_UNKNOWN));
-    assert_false(usage.memory_killed || usage.processes_refused);
+    assert_false(usage.memory_kills || usage.process_refusals);
 
     assert_int_equal(inside(&cgroup, spin), 0);
     assert_int_equal(native_cgroup_measure(&cgroup, false, &usage), 0);
@@ -367,19 +367,19 @@ static void usage_is_measured(void **state)
     assert_true(usage.peak_memory_bytes >= 16U << 20);
     assert_true(usage.peak_memory_bytes < 18U << 20);
     assert_true(usage.memory_bytes < 4U << 20);
-    assert_false(usage.memory_killed || usage.processes_refused);
+    assert_false(usage.memory_kills || usage.process_refusals);
 
     if (counted) {
         assert_int_equal(inside(&cgroup, fork_in_own_group), 0);
         assert_int_equal(native_cgroup_measure(&cgroup, false, &usage), 0);
-        assert_true(usage.processes_refused && !usage.memory_killed);
+        assert_true(usage.process_refusals && !usage.memory_kills);
         if (usage.peak_processes != SANDBOX_UNKNOWN)
             assert_int_equal(usage.peak_processes, 4);
     }
 
     assert_int_equal(WTERMSIG(inside(&cgroup, use_all_memory)), SIGKILL);
     assert_int_equal(native_cgroup_measure(&cgroup, false, &usage), 0);
-    assert_true(usage.memory_killed);
+    assert_true(usage.memory_kills);
     assert_true(usage.peak_memory_bytes <= MEMORY);
 
     remove_group(&cgroup);

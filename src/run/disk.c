@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/disk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+
+#include "backend/backend.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "run/growth.h"
+#include "sys/mountinfo.h"
+#include "sys/ret.h"
+
+#define WALK_MS 5 /* of confirming growth at a time */
+#define LAST_WALKS 40
+
+int disk_start(struct disk *disk, const struct plan *plan)
+{
+    if (disk->plan)
+        return 0;
+    disk->plan = plan;
+    if (plan->limits.disk_means != MEANS_SAMPLED)
+        return 0;
+    int r = growth_new(plan->limits.disk_bytes, &disk->growth);
+    for (size_t i = 0; r == 0 && i < plan->mount_count; i++)
+        if (plan_mount_grows(&plan->mounts[i]))
+            r = growth_add(disk->growth, plan->mounts[i].source_fd);
+    return r;
+}
+
+void disk_set_sandbox(struct disk *disk, const struct sandbox *sandbox)
+{
+    if (disk->growth)
+        growth_set_proc(disk->growth, sandbox->proc_fd);
+}
+
+/* ---- What is mounted below ---- */
+
+/* A grant brings what is mounted below it along: other file systems that can grow. */
+static bool is_nested(const struct plan *plan, const char *path)
+{
+    for (size_t i = 0; i < plan->mount_count; i++) {
+        const struct plan_mount *mount = &plan->mounts[i];
+        if (plan_mount_grows(mount) && mount->recursive && path_is_within(path, mount->source) &&
+            !str_eq(path, mount->source))
+            return true;
+    }
+    return false;
+}
+
+/* Whether it may go better the next time, or never will; else nobody can write there either. */
+static bool is_failure(int r)
+{
+    return r == -EMFILE || r == -ENFILE || r == -ENOMEM || r == -E2BIG;
+}
+
+static int add_nested(void *arg, const struct sys_mountinfo *mount)
+{
+    const struct disk *disk = arg;
+
+    if (!is_nested(disk->plan, mount->path))
+        return 0;
+    fd_auto int fd = ret_errno(open(mount->path, O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    int r = fd < 0 ? fd : growth_take(disk->growth, &fd);
+    return is_failure(r) ? r : 0;
+}
+
+/*
+ * What is mounted below a grant is looked for when there is time. What the first milliseconds of a
+ * command add there is not seen.
+ */
+static int find_nested(struct disk *disk)
+{
+    if (disk->nested_known)
+        return 0;
+    int r = sys_mountinfo_each(add_nested, disk);
+    disk->nested_known = r == 0;
+    return r;
+}
+
+/* ---- Measuring ---- */
+
+/* Growth that looks like too much is confirmed in slices, each in a step of its own. */
+static int measure(struct disk *disk)
+{
+    uint64_t bytes = 0;
+    int r = growth_measure(disk->growth, &bytes);
+
+    if (r == 0)
+        disk->bytes = bytes;
+    if (r <= 0)
+        return r;
+    r = growth_step(disk->growth, WALK_MS, &bytes);
+    if (r == 1)
+        disk->bytes = bytes;
+    return r < 0 ? r : r == 0;
+}
+
+int disk_measure(struct disk *disk)
+{
+    if (!disk->growth)
+        return 0;
+    int r = find_nested(disk);
+    return r < 0 ? r : measure(disk);
+}
+
+void disk_measure_last(struct disk *disk)
+{
+    int r = disk->growth ? measure(disk) : 0;
+
+    for (int i = 0; r == 1 && i < LAST_WALKS; i++)
+        r = measure(disk);
+}
+
+void disk_clear(struct disk *disk)
+{
+    growth_free(disk->growth);
+    disk->growth = NULL;
+}

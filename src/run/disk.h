@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a sandbox adds to directories on the host, from its first run on: all of its runs share the limit.
+ * One thread at a time.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct growth;
+struct plan;
+struct sandbox;
+
+struct disk {
+    const struct plan *plan;
+    struct growth *growth; /* NULL: nothing to watch */
+    bool nested_known;     /* what is mounted below the directories */
+    uint64_t bytes;        /* added, as measured last */
+};
+
+/* What is there now is the base: before the first command can write. Does nothing when that was before. */
+int disk_start(struct disk *disk, const struct plan *plan);
+
+/* The sandbox has processes, which hold files. */
+void disk_set_sandbox(struct disk *disk, const struct sandbox *sandbox);
+
+/* File systems that are mounted below the directories, at most. */
+#define DISK_ROOTS_MAX 256
+
+/* Measure, for a few milliseconds at most. 1: there is more to look at. -E2BIG: there are too many. */
+int disk_measure(struct disk *disk);
+
+/* A command may be over before it was looked at, and what it wrote is there all the same. */
+void disk_measure_last(struct disk *disk);
+
+void disk_clear(struct disk *disk);

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs of one sandbox that lasts, among each other: what one did is not told of another, or charged to it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "drive.h"
+
+#define SH(script) LIST("sh", "-c", script)
+
+static struct hutch_error err;
+
+static struct hutch_sandbox *open_sandbox(const char *const *flags)
+{
+    struct hutch_policy *policy = drive_policy(flags);
+    struct hutch_sandbox *sandbox = NULL;
+    int r = hutch_sandbox_open(policy, NULL, NULL, &sandbox, &err);
+
+    hutch_policy_free(policy);
+    box_check(r == 0, __FILE__, __LINE__, "open: %s: %s", err.where, err.msg);
+    REQUIRE(r == 0);
+    return sandbox;
+}
+
+static struct hutch_result *exec_script(struct hutch_sandbox *sandbox, const char *script)
+{
+    struct hutch_command command = HUTCH_COMMAND_INIT;
+    struct hutch_result *result = NULL;
+
+    command.argv = SH(script);
+    int r = hutch_sandbox_exec(sandbox, &command, &result, &err);
+    box_check(r == 0, __FILE__, __LINE__, "exec: %s: %s", err.where, r < 0 ? err.msg : "");
+    REQUIRE(r == 0);
+    return result;
+}
+
+static void check_reason(struct hutch_sandbox *sandbox, const char *script,
+                         enum hutch_reason reason)
+{
+    struct hutch_result *result = exec_script(sandbox, script);
+
+    CHECK_INT(reason, result->reason);
+    hutch_result_free(result);
+}
+
+/* A run that does nothing until finish() closes its input. */
+static struct hutch_run *start_waiting(struct hutch_sandbox *sandbox)
+{
+    struct hutch_command command = HUTCH_COMMAND_INIT;
+    struct hutch_run *run = NULL;
+
+    command.argv = LIST("cat");
+    command.stdin_open = true;
+    REQUIRE(hutch_sandbox_start(sandbox, &command, NULL, NULL, &run, &err) == 0);
+    return run;
+}
+
+static struct hutch_result *finish(struct hutch_run *run)
+{
+    struct hutch_result *result = NULL;
+
+    REQUIRE(hutch_run_close_stdin(run, &err) == 0);
+    REQUIRE(hutch_run_finish(run, &result, &err) == 0);
+    hutch_run_free(run);
+    return result;
+}
+
+/* ---- Limits ---- */
+
+static void memory(void)
+{
+    struct hutch_sandbox *sandbox = open_sandbox(LIST("--memory", "64M"));
+    const uint64_t bound = UINT64_C(48) << 20;
+
+    check_reason(sandbox, "head -c 200M /dev/zero | tail -c 200M | wc -c", HUTCH_MEMORY);
+    check_reason(sandbox, "exit 3", HUTCH_EXITED);
+    struct hutch_result *result = exec_script(sandbox, ":");
+    CHECK_INT(HUTCH_EXITED, result->reason);
+    CHECK(result->peak_memory_bytes < bound);
+    hutch_result_free(result);
+    hutch_sandbox_close(sandbox);
+}
+
+static void processor_time(void)
+{
+    struct hutch_sandbox *sandbox = open_sandbox(LIST("--cpu-time", "1s"));
+    struct hutch_run *idle = start_waiting(sandbox);
+
+    struct hutch_result *result = exec_script(sandbox, "while :; do :; done");
+    CHECK_INT(HUTCH_CPU_TIME, result->reason);
+    CHECK(result->user_ms + result->system_ms > 900);
+    hutch_result_free(result);
+    result = finish(idle);
+    CHECK_INT(HUTCH_EXITED, result->reason);
+    CHECK(result->user_ms + result->system_ms < 500);
+    hutch_result_free(result);
+    /* What lives on after its run is not charged to those that come after it. */
+    check_reason(sandbox, "(while :; do :; done) >&- 2>&- &", HUTCH_EXITED);
+    check_reason(sandbox, "sleep 1.5", HUTCH_EXITED);
+    hutch_sandbox_close(sandbox);
+}
+
+static void disk(void)
+{
+    struct hutch_sandbox *sandbox = open_sandbox(LIST("--disk", "16M"));
+
+    check_reason(sandbox, "head -c 12M /dev/zero > one; sync one", HUTCH_EXITED);
+    check_reason(sandbox, "head -c 12M /dev/zero > two; sync two; sleep 10", HUTCH_DISK);
+    check_reason(sandbox, "rm one two", HUTCH_EXITED);
+    hutch_sandbox_close(sandbox);
+}
+
+static void processes(void)
+{
+    struct hutch_sandbox *sandbox = open_sandbox(LIST("--processes", "8"));
+
+    /* As many as there may be: what that is called depends on who counts. */
+    hutch_result_free(exec_script(sandbox, "for i in 1 2 3 4 5 6; do sleep 0.2 & done; sleep 0.3"));
+    check_reason(sandbox, "sleep 0.1; exit 3", HUTCH_EXITED);
+    hutch_sandbox_close(sandbox);
+}
+
+/* ---- Violations ---- */
+
+static void refusals(void)
+{
+    struct hutch_sandbox *sandbox = open_sandbox(NULL);
+    struct hutch_result *result = exec_script(
+        sandbox, "i=0; while [ $i -lt 150 ]; do unshare -m true; i=$((i+1)); done 2>&-; :");
+
+    CHECK_INT(150, (int)result->violation_total);
+    hutch_result_free(result);
+    result = exec_script(sandbox, "unshare -m true; :");
+    CHECK_INT(1, (int)result->violation_total);
+    REQUIRE(result->violation_count == 1);
+    CHECK_TEXT("unshare", result->violations[0].name);
+    CHECK_TEXT("unshare", result->violations[0].command);
+    hutch_result_free(result);
+    hutch_sandbox_close(sandbox);
+}
+
+static void protected_paths(void)
+{
+    static const char script[] = "mkdir .vscode; while [ -e .vscode ]; do :; done";
+    struct hutch_sandbox *sandbox = open_sandbox(NULL);
+    struct hutch_run *other = start_waiting(sandbox);
+
+    struct hutch_result *result = exec_script(sandbox, script);
+    REQUIRE(result->violation_count == 1);
+    CHECK_TEXT("protect", result->violations[0].kind);
+    CHECK(strstr(result->violations[0].detail, "/.vscode") != NULL);
+    hutch_result_free(result);
+    result = finish(other); /* which run it was, nobody can tell */
+    CHECK_INT(1, (int)result->violation_count);
+    hutch_result_free(result);
+    result = exec_script(sandbox, ":");
+    CHECK_INT(0, (int)result->violation_count);
+    hutch_result_free(result);
+    hutch_sandbox_close(sandbox);
+
+    const char *once = drive_cli(LIST("run", "--json", "--", "sh", "-c", script)).out;
+    CHECK(strstr(once, "\"violations\":[{\"kind\":\"protect\",\"name\":\"create\"") != NULL);
+}
+
+/* ---- Starts and ends ---- */
+
+static void failed_start(void)
+{
+    struct hutch_sandbox *sandbox = open_sandbox(NULL);
+    struct hutch_run *other = start_waiting(sandbox);
+    struct hutch_command command = HUTCH_COMMAND_INIT;
+
+    command.argv = LIST("true");
+    command.cwd = "/nowhere";
+    for (int i = 0; i < 20; i++) {
+        struct hutch_run *run = NULL;
+        struct hutch_result *result = NULL;
+        REQUIRE(hutch_sandbox_start(sandbox, &command, NULL, NULL, &run, &err) == 0);
+        /* The other run's step hears of it first. */
+        REQUIRE(hutch_run_step(other, 20, &err) == 0);
+        CHECK(hutch_run_finish(run, &result, &err) < 0);
+        CHECK(strstr(err.msg, "cannot enter '/nowhere'") != NULL);
+        hutch_run_free(run);
+    }
+    hutch_result_free(finish(other));
+    hutch_sandbox_close(sandbox);
+}
+
+/* Each keeps its command's filter, which init has to answer for. */
+static void many_left_behind(void)
+{
+    struct hutch_sandbox *sandbox = open_sandbox(LIST("--processes", "400"));
+
+    for (int i = 0; i < 80; i++) {
+        struct hutch_result *result = exec_script(sandbox, "sleep 1000 >&- 2>&- & echo $!");
+        REQUIRE(result->stdout_len > 0);
+        hutch_result_free(result);
+    }
+    struct hutch_run *run = start_waiting(sandbox);
+    struct hutch_result *result = NULL;
+    REQUIRE(hutch_run_cancel(run, &err) == 0);
+    REQUIRE(hutch_run_finish(run, &result, &err) == 0);
+    CHECK_INT(HUTCH_CANCELLED, result->reason);
+    hutch_result_free(result);
+    hutch_run_free(run);
+    result = exec_script(sandbox, "pgrep -c sleep"); /* and it is there */
+    CHECK_TEXT("80\n", result->stdout_data);
+    hutch_result_free(result);
+    hutch_sandbox_close(sandbox);
+}
+
+static void too_many_at_once(void)
+{
+    struct hutch_sandbox *sandbox = open_sandbox(LIST("--processes", "400"));
+    struct hutch_run *runs[64];
+    struct hutch_command command = HUTCH_COMMAND_INIT;
+    struct hutch_result *result = NULL;
+
+    for (size_t i = 0; i < 64; i++) {
+        runs[i] = start_waiting(sandbox);
+        REQUIRE(hutch_run_step(runs[i], -1, &err) == 0);
+    }
+    command.argv = LIST("sh", "-c", ": > ran");
+    CHECK_INT(HUTCH_EBUSY, hutch_sandbox_exec(sandbox, &command, &result, &err));
+    CHECK(strstr(err.msg, "64 commands run in the sandbox") != NULL);
+    for (size_t i = 0; i < 64; i++)
+        hutch_result_free(finish(runs[i]));
+    result = exec_script(sandbox, "[ -e ran ] || echo not run");
+    CHECK_TEXT("not run\n", result->stdout_data);
+    hutch_result_free(result);
+    hutch_sandbox_close(sandbox);
+}
+
+int main(void)
+{
+    static const struct box_test tests[] = {
+        {"memory that another run was killed for", memory},
+        {"CPU time that others used", processor_time},
+        {"disk is the sandbox's, in all runs together", disk},
+        {"processes that another run was refused", processes},
+        {"refusals are each run's own", refusals},
+        {"a protected path is told of", protected_paths},
+        {"a start that fails, beside another run", failed_start},
+        {"many commands leave processes behind", many_left_behind},
+        {"too many at once are refused", too_many_at_once},
+        {NULL, NULL},
+    };
+
+    return box_main(tests);
+}
