@@ -16,13 +16,16 @@
  * names it.
  *
  * The call must not block init: it is made without waiting, and a caller that wants to wait does so
- * until the socket is writable.
+ * until the socket is writable. That mode is the caller's to change, at any moment, and so is how long the
+ * last close() of a socket lingers: an alarm ends what takes longer all the same.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -123,6 +126,69 @@ static int check_unix(const struct notify *notify, pid_t pid, struct notify_pend
     return 0;
 }
 
+/* ---- Calls on the caller's socket, which it could make wait ---- */
+
+struct brief {
+    sigset_t before;
+    bool armed;
+};
+
+static void wake(int signal)
+{
+    (void)signal; /* it has come: the call ends with EINTR */
+}
+
+/* From here on no call lasts longer than a few milliseconds. Outside of this the alarm is blocked. */
+static int begin_brief(struct brief *brief)
+{
+    static const struct itimerval tick = {.it_interval.tv_usec = 2000, .it_value.tv_usec = 2000};
+    const struct sigaction action = {.sa_handler = wake}; /* without SA_RESTART */
+    sigset_t alarm;
+
+    sigemptyset(&alarm);
+    sigaddset(&alarm, SIGALRM);
+    *brief = (struct brief){0};
+    if (sigaction(SIGALRM, &action, NULL) < 0 ||
+        sigprocmask(SIG_UNBLOCK, &alarm, &brief->before) < 0)
+        return -errno;
+    sigaddset(&brief->before, SIGALRM);
+    brief->armed = setitimer(ITIMER_REAL, &tick, NULL) == 0;
+    return brief->armed ? 0 : -errno;
+}
+
+static void end_brief(const struct brief *brief)
+{
+    static const struct itimerval off;
+
+    if (brief->armed)
+        setitimer(ITIMER_REAL, &off, NULL);
+    sigprocmask(SIG_SETMASK, &brief->before, NULL);
+}
+
+void notify_drop_socket(int *sock)
+{
+    struct brief brief;
+
+    if (*sock < 0)
+        return;
+    if (begin_brief(&brief) < 0)
+        _exit(1); /* nothing may go on that could make init wait */
+    fd_close(sock);
+    end_brief(&brief);
+}
+
+static int connect_briefly(const struct notify_pending *pending)
+{
+    struct brief brief;
+    int r = begin_brief(&brief);
+
+    if (r == 0)
+        r = ret_errno(
+            connect(pending->sock, (const struct sockaddr *)&pending->address, pending->len));
+    end_brief(&brief);
+    return r;
+}
+
 /* connect() without waiting, whatever the socket's own mode is. */
 static int try_connect(const struct notify_pending *pending)
 {
@@ -133,8 +199,9 @@ static int try_connect(const struct notify_pending *pending)
         return flags;
     if (waits && fcntl(pending->sock, F_SETFL, flags | O_NONBLOCK) < 0)
         return -errno;
-    int r = ret_errno(
-        connect(pending->sock, (const struct sockaddr *)&pending->address, pending->len));
+    int r = connect_briefly(pending);
+    if (r == -EINTR) /* it was made to wait meanwhile */
+        r = -EAGAIN;
     if (waits && fcntl(pending->sock, F_SETFL, flags) < 0)
         return -errno;
     return waits && (r == -EINPROGRESS || r == -EAGAIN) ? NOTIFY_LATER : r;
@@ -153,7 +220,7 @@ int notify_connect(struct notify *notify, int listener, const struct sys_seccomp
     int r = sys_memory_read(pid, call->args[1], &pending->address, len);
     if (r < 0)
         return r;
-    fd_auto int sock = take_socket(pid, (int)call->args[0]);
+    int sock = take_socket(pid, (int)call->args[0]);
     if (sock < 0)
         return sock;
     if (len >= sizeof(sa_family_t) && pending->address.ss_family == AF_UNIX)
@@ -166,10 +233,9 @@ int notify_connect(struct notify *notify, int listener, const struct sys_seccomp
         r = try_connect(pending);
         pending->retry = pending->address.ss_family == AF_UNIX;
     }
-    if (r == NOTIFY_LATER)
-        fd_take(&sock);
-    else {
+    if (r != NOTIFY_LATER) {
         pending->sock = -1;
+        notify_drop_socket(&sock);
         fd_close(&pending->target);
     }
     return r;

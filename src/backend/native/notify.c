@@ -158,7 +158,7 @@ static void serve_pending(struct notify_pending *pending)
     if (r == NOTIFY_LATER)
         return;
     sys_seccomp_answer(pending->listener, pending->id, r);
-    fd_close(&pending->sock);
+    notify_drop_socket(&pending->sock);
     fd_close(&pending->target);
 }
 

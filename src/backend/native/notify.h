@@ -65,5 +65,8 @@ void notify_serve(struct notify *notify, const struct pollfd *fds, size_t count)
 int notify_connect(struct notify *notify, int listener, const struct sys_seccomp_call *call,
                    struct notify_pending *pending, struct proto_violation *violation);
 
+/* Let go of the caller's socket, which may be the last to have it. */
+void notify_drop_socket(int *sock);
+
 /* Try again, or see how it ended. Returns as above. */
 int notify_connect_again(struct notify_pending *pending);
