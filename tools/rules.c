@@ -110,12 +110,23 @@ static const struct rule setsockopt_rules[] = {
 
 /* ---- Calls that are many in one ---- */
 
-/* TIOCSTI TIOCLINUX TIOCCONS TIOCSETD: typing for others, and what else a terminal is to obey. */
+/*
+ * TIOCSTI TIOCLINUX TIOCCONS TIOCSETD: typing for others, and what else a terminal is to obey. And snapshots
+ * of btrfs, which show what is hidden where it was not.
+ */
 static const struct rule ioctl_rules[] = {
     {{LOW(1, 0x5412)}, NOTIFY},
     {{LOW(1, 0x541c)}, NOTIFY},
     {{LOW(1, 0x541d)}, NOTIFY},
     {{LOW(1, 0x5423)}, NOTIFY},
+    {{LOW(1, 0x50009401)}, FAIL(EPERM)}, /* BTRFS_IOC_SNAP_CREATE */
+    {{LOW(1, 0x50009417)}, FAIL(EPERM)}, /* BTRFS_IOC_SNAP_CREATE_V2 */
+    {{{0}}, ALLOW},
+};
+
+/* F_SETLEASE: whoever else opens the file, on the host or to execute it, would wait for the sandbox. */
+static const struct rule fcntl_rules[] = {
+    {{LOW(1, 1024)}, FAIL(EPERM)},
     {{{0}}, ALLOW},
 };
 
@@ -207,6 +218,7 @@ const struct rule_group rule_groups[] = {
     {"setsockopt", .normal = {.rules = setsockopt_rules}, .hold = HOLD_FLOOR},
     {"ioctl", .normal = {.rules = ioctl_rules}, .hold = HOLD_FLOOR,
      .hint = "a terminal's input, console and line discipline stay as they are: " NEVER},
+    {"fcntl", .normal = {.rules = fcntl_rules}, .hold = HOLD_FLOOR},
     {"prctl", .normal = {.rules = prctl_rules}, .hold = HOLD_FLOOR},
     {"setrlimit", .normal = {.rules = setrlimit_rules}, .hold = HOLD_FLOOR},
     {"prlimit64", .normal = {.rules = prlimit_rules}, .hold = HOLD_FLOOR},

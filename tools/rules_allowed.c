@@ -8,8 +8,8 @@ const char calls_files[] =
     "splice tee copy_file_range ftruncate truncate fallocate fadvise64 readahead sync syncfs "
     "fsync fdatasync sync_file_range cachestat "
     /* descriptors */
-    "close close_range dup dup2 dup3 pipe pipe2 fcntl flock "
-    /* names and attributes; those that set a mode are in rules.c */
+    "close close_range dup dup2 dup3 pipe pipe2 flock "
+    /* names and attributes; those that set a mode are in rules.c, and fcntl */
     "access faccessat faccessat2 stat fstat lstat newfstatat statx statfs fstatfs getdents "
     "getdents64 getcwd chdir fchdir rename renameat renameat2 rmdir link linkat unlink "
     "unlinkat symlink symlinkat readlink readlinkat umask utime utimes futimesat utimensat "

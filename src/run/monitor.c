@@ -150,9 +150,10 @@ static void stand(const struct monitor *monitor, struct standing ret[LIMIT_COUNT
     ret[LIMIT_PROCESSES] = (struct standing){"processes", usage->processes, limits->processes,
                                              HUTCH_PROCESSES,
                                              limits->processes_means == MEANS_SAMPLED};
-    /* A tmpfs cannot pass its size. */
+    /* A tmpfs cannot pass its size. A run that begins beyond the limit may make room, and add nothing. */
+    bool grows = on_host && monitor->disk->bytes > monitor->base_disk_bytes;
     ret[LIMIT_DISK] = (struct standing){"disk", on_host ? monitor->disk->bytes : tmpfs_bytes,
-                                        limits->disk_bytes, HUTCH_DISK, on_host};
+                                        limits->disk_bytes, HUTCH_DISK, grows};
 }
 
 /* The kernel has killed something of the sandbox for its memory, since the run began. */

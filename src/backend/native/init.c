@@ -150,8 +150,8 @@ static unsigned sweep(struct init *init)
         kill(-1, SIGKILL);
         left = sys_wait_all();
     }
-    if (init->plan->watch_count > 0 && (init->watch.polls || has_changed()))
-        watch_look(&init->watch);
+    if (init->plan->watch_count > 0 && (has_changed() || watch_timeout(&init->watch) >= 0))
+        watch_end(&init->watch);
     return left;
 }
 
@@ -228,9 +228,20 @@ static void exec_failed(struct init *init, const struct proto_request *request,
 
 /* ---- The spare ---- */
 
+/* A command that takes long to start, for whatever reason, keeps nobody from being watched. */
+static void watch_meanwhile(void *arg)
+{
+    struct init *init = arg;
+
+    if (init->plan->watch_count > 0)
+        watch_look(&init->watch);
+}
+
 struct init_spawn init_new_spawn(struct init *init)
 {
     return (struct init_spawn){
+        .meanwhile = watch_meanwhile,
+        .arg = init,
         .plan = init->plan,
         .umask = init->umask,
         .stdio = {-1, -1, -1},
@@ -402,7 +413,7 @@ static void serve_exec(struct init *init, const struct proto_request *request, s
         munmap(text, request->text_len);
 }
 
-static void serve_signal(const struct init *init, const struct proto_request *request)
+static void serve_signal(struct init *init, const struct proto_request *request)
 {
     if (request->scope == SCOPE_ALL) {
         kill(-1, request->signal);
@@ -415,7 +426,7 @@ static void serve_signal(const struct init *init, const struct proto_request *re
         if (!pid || init->runs[i].run != request->run)
             continue;
         if (request->scope == SCOPE_TREE)
-            tree_signal(pid, request->signal);
+            tree_signal(pid, request->signal, &init->seen);
         else
             kill(-pid, request->signal);
     }
@@ -466,6 +477,7 @@ static void report_exit(struct init *init, pid_t pid, const struct sys_exit *end
             continue;
         uint64_t at_ns = sys_clock_ns(CLOCK_MONOTONIC);
         uint32_t left = run->last ? sweep(init) : 0;
+        tree_end(&init->seen, pid);
         run->pid = 0;
         answer(init,
                (struct proto_answer){
@@ -545,7 +557,7 @@ static _Noreturn void serve(struct init *init)
         if (fds[ENGINE].revents || (fds[SOCKET].revents & POLLHUP))
             end(init);
         notify_serve(&init->notify, fds + NOTIFY, count);
-        if (init->watch.polls)
+        if (watch_timeout(&init->watch) >= 0)
             watch_look(&init->watch);
         if (fds[SIGNALS].revents)
             serve_signals(init);
@@ -561,6 +573,7 @@ _Noreturn void init_main(const struct init_args *args)
     uint32_t index = 0;
 
     memset(&init, 0, offsetof(struct init, in));
+    init.seen.count = 0;
     init.args = args;
     init.plan = args->plan;
     init.sock = args->sock;

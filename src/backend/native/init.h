@@ -57,7 +57,10 @@ struct init_spawn {
     size_t join_count;
     void *stack;
     size_t stack_size;
-    int listener;              /* out: of the command's filter, init's to serve */
+    int listener; /* out: of the command's filter, init's to serve */
+    void (*meanwhile)(
+        void *arg); /* called every now and then while a command takes long to start */
+    void *arg;
     int error;                 /* out: errno of the step that failed, 0 when it was executed */
     enum proto_exec_step step; /* out */
 

@@ -335,23 +335,26 @@ int init_spawn_prepare(struct init_spawn *spawn)
 }
 
 /*
- * Commands that are there already may stop it on its way, and init would wait with it, undoing nothing and
- * deaf to the engine. It is woken, and killed when it is stopped all the time or nobody wants it any more;
- * who is merely slow may be.
+ * Commands that are there already may stop it on its way, or have the file that it is to execute, and init
+ * would wait with it, deaf to the engine. It is woken, and killed when it is stopped all the time, takes too
+ * long or nobody wants it any more; who is merely slow may be. Returns whether it took too long.
  */
-static void wait_for_start(const struct init_spawn *spawn, pid_t pid)
+static bool wait_for_start(const struct init_spawn *spawn, pid_t pid)
 {
-    enum { LOOK_MS = 10, STOPS_MAX = 10 };
+    enum { LOOK_MS = 10, STOPS_MAX = 10, LOOKS_MAX = 1000 };
     unsigned stops = 0;
+    unsigned looks = 0;
 
     while (!sys_share_wait(&spawn->tid, LOOK_MS)) {
         if (!spawn->plan->lasting)
             continue;
-        if (init_is_over())
+        spawn->meanwhile(spawn->arg);
+        if (++looks > LOOKS_MAX || init_is_over())
             SYS_RAW(SYS_kill, pid, SIGKILL);
         else if (sys_share_stopped(pid))
             SYS_RAW(SYS_kill, pid, ++stops < STOPS_MAX ? SIGCONT : SIGKILL);
     }
+    return looks > LOOKS_MAX;
 }
 
 bool init_spawn_spare(struct init_spawn *spawn, pid_t pid)
@@ -361,7 +364,10 @@ bool init_spawn_spare(struct init_spawn *spawn, pid_t pid)
         spawn->error = errno;
         kill(pid, SIGKILL);
     }
-    wait_for_start(spawn, pid);
+    if (wait_for_start(spawn, pid) && !spawn->error) {
+        spawn->step = EXEC_STEP_EXEC;
+        spawn->error = ETIMEDOUT;
+    }
     if (!spawn->error && !spawn->executing)
         return false; /* it was killed */
     if (spawn->error)

@@ -10,6 +10,7 @@
 #include "backend/native/init.h"
 #include "backend/native/notify.h"
 #include "backend/native/proto.h"
+#include "backend/native/tree.h"
 #include "backend/native/watch.h"
 
 /* The descriptors that are open while init serves. */
@@ -75,6 +76,7 @@ struct init {
         char bytes[sizeof(struct proto_request) + PROTO_TEXT_INLINE];
     } in;
     char *slots[SLOTS_INLINE]; /* of arguments and variables, when there are no more */
+    struct tree_seen seen;     /* but for its count */
 };
 
 /* setup.c: stages 1 to 4 but for the last step. On failure *ret_step and *ret_index say where. */

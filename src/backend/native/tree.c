@@ -14,11 +14,22 @@
 #define PASSES_MAX 256
 #define ANCESTORS_MAX 64
 
-/* Whether the process of `stat` is the leader's: itself, in its session, or descended from it. */
-static bool is_of(int proc, pid_t pid, struct sys_procstat stat, pid_t leader)
+static bool is_known(const struct tree_seen *seen, pid_t leader, pid_t pid, uint64_t start)
+{
+    for (size_t i = 0; seen && i < seen->count; i++)
+        if (seen->members[i].leader == leader && seen->members[i].pid == pid &&
+            seen->members[i].start == start)
+            return true;
+    return false;
+}
+
+/* Whether the process of `stat` is the leader's: itself, in its session, descended from it or from one known. */
+static bool is_of(int proc, pid_t pid, struct sys_procstat stat, pid_t leader,
+                  const struct tree_seen *seen)
 {
     for (int i = 0; i < ANCESTORS_MAX && pid > 1; i++) {
-        if (pid == leader || stat.session == leader)
+        if (pid == leader || stat.session == leader ||
+            is_known(seen, leader, pid, stat.start_ticks))
             return true;
         pid = stat.parent;
         if (sys_procstat_read(proc, pid, &stat) < 0)
@@ -33,39 +44,77 @@ static bool has_ended(const struct sys_procstat *stat)
     return stat->ending && stat->threads <= 1;
 }
 
-/* Returns how many were signalled that had not ended. */
-static unsigned pass(int proc, pid_t leader, int signal)
+/* All are found before one is signalled: the end of a parent cuts its children off. */
+static size_t collect(int proc, pid_t leader, const struct tree_seen *seen,
+                      struct tree_member ret[TREE_SEEN_MAX])
 {
     struct sys_proclist list;
     struct sys_procstat stat;
-    unsigned count = 0;
+    size_t count = 0;
     int pid;
 
     if (sys_proclist_open(&list, proc, ".") < 0)
         return 0;
-    while (sys_proclist_next(&list, &pid) > 0) {
-        if (pid <= 1 || sys_procstat_read(proc, pid, &stat) < 0 || has_ended(&stat) ||
-            !is_of(proc, pid, stat, leader))
-            continue;
-        count += kill(pid, signal) == 0;
-        if (signal != SIGKILL)
-            kill(pid, SIGCONT);
-    }
+    while (count < TREE_SEEN_MAX && sys_proclist_next(&list, &pid) > 0)
+        if (pid > 1 && sys_procstat_read(proc, pid, &stat) == 0 && !has_ended(&stat) &&
+            is_of(proc, pid, stat, leader, seen))
+            ret[count++] = (struct tree_member){leader, pid, stat.start_ticks};
     sys_proclist_close(&list);
     return count;
 }
 
-void tree_signal(pid_t leader, int signal)
+static void remember(struct tree_seen *seen, const struct tree_member *members, size_t count)
 {
+    for (size_t i = 0; i < count; i++)
+        if (seen->count < TREE_SEEN_MAX &&
+            !is_known(seen, members[i].leader, members[i].pid, members[i].start))
+            seen->members[seen->count++] = members[i];
+}
+
+void tree_signal(pid_t leader, int signal, struct tree_seen *seen)
+{
+    struct tree_member members[TREE_SEEN_MAX];
     fd_auto int proc = ret_errno(open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
 
     if (proc < 0) { /* then at least these */
         kill(-leader, signal);
         return;
     }
-    for (int i = 0; i < PASSES_MAX; i++)
-        if (pass(proc, leader, signal) == 0 || signal != SIGKILL)
+    for (int i = 0; i < PASSES_MAX; i++) {
+        size_t count = collect(proc, leader, seen, members);
+        remember(seen, members, count);
+        for (size_t k = 0; k < count; k++) {
+            kill(members[k].pid, signal);
+            if (signal != SIGKILL)
+                kill(members[k].pid, SIGCONT);
+        }
+        if (count == 0 || signal != SIGKILL)
             return;
+    }
+}
+
+/* The leader's pid may become another's. Returns whether there was anything to forget. */
+static bool forget(struct tree_seen *seen, pid_t leader)
+{
+    size_t count = seen->count;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (seen->members[i].leader != leader)
+            seen->members[kept++] = seen->members[i];
+    seen->count = kept;
+    return kept < count;
+}
+
+void tree_end(struct tree_seen *seen, pid_t leader)
+{
+    struct tree_seen before;
+
+    if (seen->count == 0)
+        return;
+    before = *seen;
+    if (forget(seen, leader))
+        tree_signal(leader, SIGKILL, &before);
 }
 
 int tree_cpu_ticks(int proc, pid_t leader, uint64_t *ret)
@@ -79,7 +128,8 @@ int tree_cpu_ticks(int proc, pid_t leader, uint64_t *ret)
     if (r < 0)
         return r;
     while ((r = sys_proclist_next(&list, &pid)) > 0)
-        if (pid > 1 && sys_procstat_read(proc, pid, &stat) == 0 && is_of(proc, pid, stat, leader))
+        if (pid > 1 && sys_procstat_read(proc, pid, &stat) == 0 &&
+            is_of(proc, pid, stat, leader, NULL))
             ticks += stat.user_ticks + stat.system_ticks + stat.waited_user + stat.waited_system;
     sys_proclist_close(&list);
     if (r == 0)

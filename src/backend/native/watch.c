@@ -13,17 +13,28 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/num.h"
+#include "sys/clock.h"
 #include "sys/path.h"
 #include "sys/procfs.h"
 #include "sys/ret.h"
 
-/* Whoever nests deeper keeps the remains, under a name that means nothing. */
+/* Whoever nests deeper, or makes more than can be removed in time, keeps it, under a name that means nothing. */
 #define REMOVE_DEPTH 32
+#define REMOVE_MS 20        /* at a time: others wait for init */
+#define REMOVE_LAST_MS 5000 /* when nothing runs any more */
 #define POLL_MS 10
 
-static void remove_tree(int dir, const char *name, int depth);
+/* ---- Removing ---- */
 
-static void remove_entries(int dir, int depth)
+static void remove_tree(int dir, const char *name, int depth, uint64_t until_ns);
+
+static bool is_late(uint64_t until_ns)
+{
+    return sys_clock_ns(CLOCK_MONOTONIC) > until_ns;
+}
+
+static void remove_entries(int dir, int depth, uint64_t until_ns)
 {
     struct entry { /* struct linux_dirent64 */
         uint64_t ino;
@@ -39,26 +50,12 @@ static void remove_entries(int dir, int depth)
         for (long at = 0; at < got;) {
             const struct entry *entry = (const struct entry *)(buffer + at);
             at += entry->len;
+            if (is_late(until_ns))
+                return;
             if (strcmp(entry->name, ".") != 0 && strcmp(entry->name, "..") != 0)
-                remove_tree(dir, entry->name, depth);
+                remove_tree(dir, entry->name, depth, until_ns);
         }
     }
-}
-
-static void reopen(int dir);
-
-static void remove_tree(int dir, const char *name, int depth)
-{
-    if (unlinkat(dir, name, 0) == 0 || depth > REMOVE_DEPTH)
-        return;
-    fd_auto int path = sys_open_beneath(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
-    if (path >= 0)
-        reopen(path);
-    fd_auto int child = sys_open_beneath(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
-    if (child >= 0)
-        remove_entries(child, depth + 1);
-    if (unlinkat(dir, name, AT_REMOVEDIR) < 0)
-        errno = 0; /* filled again meanwhile; the next look finds it */
 }
 
 /* Its owner may have closed a directory to us, who have no more rights than he has, and as many. */
@@ -72,6 +69,69 @@ static void reopen(int dir)
         errno = 0;
 }
 
+static void remove_tree(int dir, const char *name, int depth, uint64_t until_ns)
+{
+    if (unlinkat(dir, name, 0) == 0 || depth > REMOVE_DEPTH)
+        return;
+    fd_auto int path = sys_open_beneath(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
+    if (path >= 0)
+        reopen(path);
+    fd_auto int child = sys_open_beneath(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    if (child >= 0)
+        remove_entries(child, depth + 1, until_ns);
+    if (unlinkat(dir, name, AT_REMOVEDIR) < 0)
+        errno = 0; /* there is more, or it was filled again meanwhile */
+}
+
+/* ---- What was moved out of the way ---- */
+
+static void put_remains_name(const struct watch *watch, unsigned number,
+                             char out[WATCH_REMAINS_NAME])
+{
+    static const char prefix[] = ".hutch-undone-";
+    char *end = out + sizeof prefix - 1;
+
+    memcpy(out, prefix, sizeof prefix - 1);
+    memcpy(end, watch->plan->id, sizeof watch->plan->id - 1);
+    end += sizeof watch->plan->id - 1;
+    *end++ = '-';
+    num_put(end, number, 10);
+}
+
+/* To be removed in time; where no more can be remembered, it stays. */
+static void remember(struct watch *watch, int dir, const char *name)
+{
+    int fd = ret_errno(fcntl(dir, F_DUPFD_CLOEXEC, 3));
+
+    if (fd < 0 || watch->remains_count == WATCH_REMAINS) {
+        fd_close(&fd);
+        return;
+    }
+    struct watch_remains *remains = &watch->remains[watch->remains_count++];
+    remains->dir = fd;
+    memcpy(remains->name, name, WATCH_REMAINS_NAME);
+}
+
+static void remove_remains(struct watch *watch, unsigned budget_ms)
+{
+    uint64_t until_ns = sys_clock_ns(CLOCK_MONOTONIC) + budget_ms * UINT64_C(1000000);
+    size_t kept = 0;
+
+    for (size_t i = 0; i < watch->remains_count; i++) {
+        struct watch_remains *remains = &watch->remains[i];
+        struct stat st;
+        if (!is_late(until_ns))
+            remove_tree(remains->dir, remains->name, 0, until_ns);
+        if (fstatat(remains->dir, remains->name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+            watch->remains[kept++] = *remains;
+        else
+            fd_close(&remains->dir);
+    }
+    watch->remains_count = kept;
+}
+
+/* ---- Looking ---- */
+
 static bool is_there(int dir, const char *name, struct stat *ret)
 {
     if (fstatat(dir, name, ret, AT_SYMLINK_NOFOLLOW) == 0)
@@ -83,24 +143,24 @@ static bool is_there(int dir, const char *name, struct stat *ret)
 }
 
 /*
- * Out of the way at once, by one rename that nobody can outrun; then removed. When even that fails
- * nothing may go on.
+ * Out of the way at once, by one rename that nobody can outrun; it is removed when there is time. The name
+ * cannot be guessed, so that nothing is there. When even that fails nothing may go on.
  */
-static void undo(int dir, const char *name)
+static void undo(struct watch *watch, int dir, const char *name)
 {
-    static const char away[] = ".hutch-undone";
+    char away[WATCH_REMAINS_NAME];
 
     if (unlinkat(dir, name, 0) == 0 || unlinkat(dir, name, AT_REMOVEDIR) == 0)
         return;
     if (errno == EACCES)
         reopen(dir);
-    remove_tree(dir, away, 0);
-    if (renameat(dir, name, dir, away) < 0 && errno != ENOENT) {
+    put_remains_name(watch, watch->remains_number++, away);
+    if (renameat(dir, name, dir, away) == 0) {
+        remember(watch, dir, away);
+    } else if (errno != ENOENT) {
         kill(-1, SIGKILL);
-        remove_tree(dir, name, 0);
-        return;
+        remove_tree(dir, name, 0, UINT64_MAX);
     }
-    remove_tree(dir, away, 0);
 }
 
 static void tell(struct watch *watch, const struct plan_watch *path)
@@ -175,7 +235,7 @@ static void look_below(struct watch *watch, const struct plan_watch *path, int s
             return;
         }
         if (!*rest || !S_ISDIR(st.st_mode)) {
-            undo(dir, name);
+            undo(watch, dir, name);
             tell(watch, path);
             return;
         }
@@ -216,7 +276,7 @@ int watch_open(struct watch *watch, const struct plan *plan)
     return 0;
 }
 
-void watch_look(struct watch *watch)
+static void look_at_all(struct watch *watch)
 {
     size_t start = 0;
 
@@ -227,7 +287,21 @@ void watch_look(struct watch *watch)
     }
 }
 
+void watch_look(struct watch *watch)
+{
+    look_at_all(watch);
+    if (watch->remains_count > 0)
+        remove_remains(watch, REMOVE_MS);
+}
+
+void watch_end(struct watch *watch)
+{
+    look_at_all(watch);
+    if (watch->remains_count > 0)
+        remove_remains(watch, REMOVE_LAST_MS);
+}
+
 int watch_timeout(const struct watch *watch)
 {
-    return watch->polls ? POLL_MS : -1;
+    return watch->polls || watch->remains_count > 0 ? POLL_MS : -1;
 }

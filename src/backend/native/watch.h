@@ -15,12 +15,23 @@
 
 #define WATCH_DIRECTORIES 32
 #define WATCH_SIGNAL SIGIO
+#define WATCH_REMAINS 16
+#define WATCH_REMAINS_NAME 64
+
+/* Something that was undone, out of the way and not removed yet. */
+struct watch_remains {
+    int dir;
+    char name[WATCH_REMAINS_NAME];
+};
 
 struct watch {
     const struct plan *plan;
     int directories[WATCH_DIRECTORIES]; /* open, each tells of changes by WATCH_SIGNAL */
     size_t count;
     bool polls; /* a directory could not be watched: look every now and then */
+    struct watch_remains remains[WATCH_REMAINS];
+    size_t remains_count;
+    unsigned remains_number; /* of the next one's name */
     void (*report)(void *arg, uint32_t run, const struct proto_violation *violation);
     void *arg;
 };
@@ -32,10 +43,13 @@ struct watch {
 int watch_open(struct watch *watch, const struct plan *plan);
 
 /*
- * Look at every watched path: follow directories that have appeared, undo what must not be. To be
- * called at first, on every WATCH_SIGNAL, and when everything has ended.
+ * Look at every watched path: follow directories that have appeared, undo what must not be, remove some of
+ * what was undone. To be called at first, on every WATCH_SIGNAL, and after watch_timeout().
  */
 void watch_look(struct watch *watch);
 
-/* How long to wait for the signal before looking anyway, in ms; -1: for ever. */
+/* The same when everything has ended: remove it all, if that can be done in a few seconds. */
+void watch_end(struct watch *watch);
+
+/* How long to wait for the signal before looking again anyway, in ms; -1: for ever. */
 int watch_timeout(const struct watch *watch);
