@@ -193,7 +193,7 @@ int plan_explain_text(const struct plan *plan, const struct plan_command *comman
     buf_printf(&out, "\nterminal     %s\n", command->tty ? "its own" : "none");
     buf_puts(&out, "isolation    level container, backend native: user, mount, pid, ipc, uts and "
                    "cgroup namespaces\n");
-    buf_printf(&out, "identity     user %u, group %u; on the host user %u, group %u\n", id->uid,
+    buf_printf(&out, "identity     user %u, group %u; outside user %u, group %u\n", id->uid,
                id->gid, id->host_uid, id->host_gid);
     buf_printf(&out, "             host name %s, no capabilities, no new privileges\n",
                plan->hostname);

@@ -152,9 +152,9 @@ struct plan_cgroup {
 struct plan_identity {
     uid_t uid; /* inside */
     gid_t gid;
-    uid_t host_uid; /* the same on the host: never 0 */
+    uid_t host_uid; /* the same outside, as the caller sees it: never root of the host */
     gid_t host_gid;
-    bool privileged; /* the caller is root: the ids above are not its own */
+    bool privileged; /* the caller is root of the host: the ids above are not its own */
 };
 
 struct plan {

@@ -63,7 +63,13 @@ static int save_groups(struct rights *rights)
     return rights->group_count < 0 ? rights->group_count : 0;
 }
 
-static int save(struct rights *rights)
+/* A sandbox with the caller's own ids has its groups too, and not everybody may change them. */
+static bool keeps_groups(const struct work *work, const struct rights *rights)
+{
+    return (int)work->fsuid == rights->uid && (int)work->fsgid == rights->gid;
+}
+
+static int save(const struct work *work, struct rights *rights)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     int r = ret_errno(syscall(SYS_capget, &header, rights->caps));
@@ -75,13 +81,13 @@ static int save(struct rights *rights)
     /* A change of ids resets it, for reasons that do not hold here. */
     if (prctl(PR_GET_PDEATHSIG, &rights->death_signal, 0, 0, 0) < 0)
         rights->death_signal = 0;
-    return save_groups(rights);
+    return keeps_groups(work, rights) ? 0 : save_groups(rights);
 }
 
 static int change(const struct work *work, const struct rights *rights)
 {
     struct __user_cap_data_struct none[2] = {rights->caps[0], rights->caps[1]};
-    int r = ret_errno(syscall(SYS_setgroups, 0, NULL));
+    int r = rights->groups ? ret_errno(syscall(SYS_setgroups, 0, NULL)) : 0;
 
     if (r == 0)
         r = fs_id(SYS_setfsgid, (int)work->fsgid);
@@ -109,7 +115,7 @@ int rights_take(const struct work *work, struct rights *ret)
     if (is_same(work))
         return 0;
 
-    int r = save(ret);
+    int r = save(work, ret);
     ret->taken = r == 0;
     if (r == 0) {
         dumpable_save();
@@ -137,7 +143,9 @@ int rights_give_back(struct rights *rights)
     r = r < 0 ? r : got;
     got = fs_id(SYS_setfsgid, rights->gid);
     r = r < 0 ? r : got;
-    got = ret_errno(syscall(SYS_setgroups, rights->group_count, rights->groups));
+    got = 0;
+    if (rights->groups)
+        got = ret_errno(syscall(SYS_setgroups, rights->group_count, rights->groups));
     r = r < 0 ? r : got;
     got = set_caps(rights->caps);
     r = r < 0 ? r : got;
