@@ -259,6 +259,8 @@ static int add_grant(struct layout *layout, enum policy_id id, enum mount_why wh
 {
     const struct policy_value *value = &layout->policy->values[id];
     struct policy_item item = {.text = value->text, .origin = value->origin, .from_flag = true};
+    struct resolver *resolver = layout->resolver;
+    struct resolve_base *base = why == WHY_REPO ? &resolver->repo : &resolver->workspace;
     struct resolved found;
     char shown[256];
 
@@ -273,12 +275,16 @@ static int add_grant(struct layout *layout, enum policy_id id, enum mount_why wh
         return err_set(err, HUTCH_EPOLICY, value->origin,
                        "'%s' is the root of the host: name a directory in it", shown);
 
-    if (why == WHY_WORKSPACE) {
-        layout->resolver->workspace_fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-        if (layout->resolver->workspace_fd < 0)
-            return err_sys(err, -errno, value->origin, "cannot keep '%s' open", shown);
+    /* Every rule about a path in it would fail, and none of them would name it. */
+    if (fstatat(fd, ".", &found.st, 0) < 0)
+        return err_sys(err, -errno, value->origin, "cannot look into '%s'", shown);
+
+    base->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    if (base->fd < 0)
+        return err_sys(err, -errno, value->origin, "cannot keep '%s' open", shown);
+    base->name = found.path;
+    if (why == WHY_WORKSPACE)
         layout->plan->workspace = target ? target : found.path;
-    }
     add_open(layout,
              (struct plan_mount){.why = why,
                                  .target = target ? target : found.path,

@@ -43,9 +43,13 @@ const char *resolve_home(struct arena *arena)
 
 int resolver_init(struct resolver *resolver, struct arena *arena, struct hutch_error *err)
 {
-    *resolver = (struct resolver){.arena = arena, .workspace_fd = -1};
-    resolver->cwd_fd = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (resolver->cwd_fd < 0)
+    *resolver = (struct resolver){
+        .arena = arena,
+        .cwd = {.fd = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), .what = "current directory"},
+        .workspace = {.fd = -1, .what = "workspace"},
+        .repo = {.fd = -1, .what = "repository"},
+    };
+    if (resolver->cwd.fd < 0)
         return err_sys(err, -errno, "cwd", "cannot open the current directory");
     resolver->home = resolve_home(arena);
     return 0;
@@ -53,8 +57,9 @@ int resolver_init(struct resolver *resolver, struct arena *arena, struct hutch_e
 
 void resolver_clear(struct resolver *resolver)
 {
-    fd_close(&resolver->cwd_fd);
-    fd_close(&resolver->workspace_fd);
+    fd_close(&resolver->cwd.fd);
+    fd_close(&resolver->workspace.fd);
+    fd_close(&resolver->repo.fd);
 }
 
 /* The kernel's own name of an open file. */
@@ -83,6 +88,7 @@ static int missing_name(const struct resolver *resolver, int base, const char *p
     if (!dir)
         return -ENOMEM;
 
+    int error = ENOENT;
     for (size_t len = strlen(dir); len > 0;) {
         while (len > 0 && dir[len - 1] == '/')
             len--;
@@ -90,8 +96,10 @@ static int missing_name(const struct resolver *resolver, int base, const char *p
             len--;
         dir[len] = '\0';
         fd_auto int fd = openat(base, len ? dir : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-        if (fd < 0)
+        if (fd < 0) {
+            error = errno;
             continue;
+        }
         const char *parent = NULL;
         int r = canonical_name(resolver->arena, fd, &parent);
         if (r < 0)
@@ -99,7 +107,7 @@ static int missing_name(const struct resolver *resolver, int base, const char *p
         *ret = path_normalize(resolver->arena, parent, path + len);
         return *ret ? 0 : -EINVAL;
     }
-    return -ENOENT;
+    return -error;
 }
 
 /*
@@ -153,7 +161,7 @@ static int start_of(const struct resolver *resolver, const struct policy_item *i
 {
     const char *path = item->text;
 
-    *base = item->from_flag ? resolver->cwd_fd : resolver->workspace_fd;
+    *base = item->from_flag ? resolver->cwd.fd : resolver->workspace.fd;
     *text = path;
     if (path[0] == '~' && (path[1] == '/' || path[1] == '\0')) {
         if (!resolver->home)
@@ -190,22 +198,27 @@ int resolve_path(const struct resolver *resolver, const struct policy_item *item
     return 0;
 }
 
+int resolve_base_name(const struct resolver *resolver, struct resolve_base *base,
+                      const char *origin, struct hutch_error *err)
+{
+    int r = base->name ? 0 : canonical_name(resolver->arena, base->fd, &base->name);
+
+    return r < 0 ? err_sys(err, r, origin, "cannot find the name of the %s", base->what) : 0;
+}
+
 int resolve_start(struct resolver *resolver, const struct policy_item *item, const char **ret_start,
                   const char **ret_rest, struct hutch_error *err)
 {
-    const char **name = item->from_flag ? &resolver->cwd_name : &resolver->workspace_name;
+    struct resolve_base *base = item->from_flag ? &resolver->cwd : &resolver->workspace;
     const char *text;
-    int base;
-    int r = start_of(resolver, item, &base, &text, err);
+    int fd;
+    int r = start_of(resolver, item, &fd, &text, err);
 
-    if (r == 0 && text[0] != '/' && !*name) {
-        r = canonical_name(resolver->arena, base, name);
-        if (r < 0)
-            r = err_sys(err, r, item->origin, "cannot look at the current directory");
-    }
+    if (r == 0 && text[0] != '/')
+        r = resolve_base_name(resolver, base, item->origin, err);
     if (r < 0)
         return r;
-    *ret_start = text[0] == '/' ? "/" : *name;
+    *ret_start = text[0] == '/' ? "/" : base->name;
     *ret_rest = text;
     return 0;
 }

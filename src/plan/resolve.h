@@ -14,14 +14,20 @@
 #include "base/arena.h"
 #include "policy/policy.h"
 
+/* A directory that relative paths start at. */
+struct resolve_base {
+    int fd;           /* -1: there is none */
+    const char *name; /* canonical; NULL until it was needed */
+    const char *what; /* for messages */
+};
+
 struct resolver {
     struct arena *arena;
-    const char *home; /* what ~ stands for; NULL when the caller has none */
-    int cwd_fd;       /* relative paths of flags, workspace and repo start here */
-    int workspace_fd; /* relative paths of documents start here; -1: in memory, none is possible */
-    const char *cwd_name;       /* canonical; NULL until it was needed */
-    const char *workspace_name; /* canonical; NULL until it was needed */
-    const char *walked;         /* where the last walk ended, canonical; NULL before the first */
+    const char *home;              /* what ~ stands for; NULL when the caller has none */
+    struct resolve_base cwd;       /* for paths of flags, workspace and repo */
+    struct resolve_base workspace; /* for paths of documents; none: it is in memory */
+    struct resolve_base repo;      /* for those that are hidden or protected, too */
+    const char *walked;            /* where the last walk ended, canonical; NULL before the first */
 };
 
 struct resolved {
@@ -38,6 +44,10 @@ const char *resolve_home(struct arena *arena);
 /* Open the caller's directory. -1 starts: resolver_clear() closes. */
 int resolver_init(struct resolver *resolver, struct arena *arena, struct hutch_error *err);
 void resolver_clear(struct resolver *resolver);
+
+/* Fill in the name of a base that is there. */
+int resolve_base_name(const struct resolver *resolver, struct resolve_base *base,
+                      const char *origin, struct hutch_error *err);
 
 /*
  * Resolve one path of a policy. A path that does not exist, or that the caller has no right to look

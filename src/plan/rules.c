@@ -359,7 +359,7 @@ static int add_rule(void *arg, const struct policy_item *item, struct hutch_erro
 static bool names_nothing(const struct rules *rules, const struct policy_item *item)
 {
     return (rules->why == WHY_HIDE || rules->why == WHY_PROTECT) && item->text[0] != '/' &&
-           item->text[0] != '~' && !item->from_flag && rules->resolver->workspace_fd < 0;
+           item->text[0] != '~' && !item->from_flag && rules->resolver->workspace.fd < 0;
 }
 
 int plan_pass_rules(const struct policy *policy, struct resolver *resolver, struct plan *plan,

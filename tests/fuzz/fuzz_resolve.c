@@ -168,8 +168,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct resolver resolver = {
         .arena = &arena,
         .home = arena_printf(&arena, "%s/home", root),
-        .cwd_fd = openat(root_fd, "cwd", O_PATH | O_DIRECTORY | O_CLOEXEC),
-        .workspace_fd = openat(root_fd, "ws", O_PATH | O_DIRECTORY | O_CLOEXEC),
+        .cwd = {.fd = openat(root_fd, "cwd", O_PATH | O_DIRECTORY | O_CLOEXEC)},
+        .workspace = {.fd = openat(root_fd, "ws", O_PATH | O_DIRECTORY | O_CLOEXEC)},
+        .repo = {.fd = -1},
     };
     if (pattern) {
         int r = resolve_glob(&resolver, &item, check_match, &resolver, &err);

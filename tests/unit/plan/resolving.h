@@ -19,8 +19,8 @@ static int resolving_begin(const char *const *tree)
     setenv("HOME", at("@/home"), 1);
     if (chdir(at("@/cwd")) < 0 || resolver_init(&resolver, &arena, NULL) < 0)
         return -1;
-    resolver.workspace_fd = open(at("@/ws"), O_PATH | O_DIRECTORY | O_CLOEXEC);
-    return resolver.workspace_fd < 0 ? -1 : 0;
+    resolver.workspace.fd = open(at("@/ws"), O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return resolver.workspace.fd < 0 ? -1 : 0;
 }
 
 static int resolving_end(void **state)

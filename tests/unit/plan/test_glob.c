@@ -43,8 +43,8 @@ static int setup(void **state)
     setenv("HOME", at("@/dir"), 1);
     if (chdir(scratch) < 0 || resolver_init(&resolver, &arena, NULL) < 0)
         return -1;
-    resolver.workspace_fd = open(at("@/dir"), O_PATH | O_DIRECTORY | O_CLOEXEC);
-    return resolver.workspace_fd < 0 ? -1 : 0;
+    resolver.workspace.fd = open(at("@/dir"), O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return resolver.workspace.fd < 0 ? -1 : 0;
 }
 
 static int teardown(void **state)

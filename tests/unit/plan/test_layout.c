@@ -471,6 +471,34 @@ static void places_that_are_refused(void **state)
     }
 }
 
+static int build_unsearchable(void)
+{
+    static const char *const flags[][5] = {
+        {"--workspace", "@/ws", NULL},
+        {"--workspace", "tmpfs", "--repo", "@/ws", NULL},
+    };
+    static const char *const where[] = {"--workspace", "--repo"};
+
+    for (size_t i = 0; i < ARRAY_LEN(flags); i++) {
+        struct hutch_error err = {0};
+        struct plan *plan = NULL;
+        int r = build(flags[i], false, &plan, &err);
+        plan_free(plan);
+        if (r != HUTCH_ESYSTEM || err.sys_errno != EACCES || !str_eq(err.where, where[i]) ||
+            !strstr(err.msg, at("'@/ws'")))
+            return 1 + (int)i;
+    }
+    return 0;
+}
+
+static void a_directory_that_cannot_be_searched_is_named(void **state)
+{
+    assert_int_equal(chmod(at("@/ws"), 0), 0);
+    int r = as_nobody(build_unsearchable);
+    assert_int_equal(chmod(at("@/ws"), 0755), 0);
+    assert_int_equal(r, 0);
+}
+
 static void directories_of_the_caller_are_held_and_known(void **state)
 {
     static const char *const flags[] = {"-w", "@/link", "--repo", "@/repo", NULL};
@@ -537,6 +565,7 @@ int main(void)
         LAYOUT_TEST(etc_tells_nothing_about_the_host),
         LAYOUT_TEST(the_resolver_is_there_with_the_hosts_network),
         LAYOUT_TEST(places_that_are_refused),
+        LAYOUT_TEST(a_directory_that_cannot_be_searched_is_named),
         LAYOUT_TEST(directories_of_the_caller_are_held_and_known),
         LAYOUT_TEST(closed_directories_are_shown_through_an_id_map),
     };

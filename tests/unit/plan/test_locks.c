@@ -68,7 +68,7 @@ static int build(const char *json, struct plan *plan, struct plan_entries *entri
     int r = plan_pass_locks(&policy, plan, err);
     if (r == 0) {
         assert_int_equal(resolver_init(&resolver, &plan->arena, err), 0);
-        resolver.workspace_fd = open(at("@/ws"), O_PATH | O_DIRECTORY | O_CLOEXEC);
+        resolver.workspace.fd = open(at("@/ws"), O_PATH | O_DIRECTORY | O_CLOEXEC);
         r = plan_pass_sockets(&policy, &resolver, plan, entries, err);
         resolver_clear(&resolver);
     }

@@ -181,7 +181,7 @@ static void nowhere_to_start(void **state)
     const char *place;
 
     lost.home = NULL;
-    lost.workspace_fd = -1;
+    lost.workspace.fd = -1;
     assert_int_equal(resolve_path(&lost, &relative, &found, &err), HUTCH_EPOLICY);
     assert_non_null(strstr(err.msg, "in memory"));
     assert_int_equal(resolve_missing(&lost, &relative, &place, &err), HUTCH_EPOLICY);

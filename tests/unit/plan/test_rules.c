@@ -63,7 +63,7 @@ static int build(const char *const *flags, const char *json, struct plan **ret,
 {
     struct policy policy;
     struct plan_entries entries = {0};
-    struct resolver resolver = {.cwd_fd = -1, .workspace_fd = -1};
+    struct resolver resolver = {.cwd = {.fd = -1}, .workspace = {.fd = -1}, .repo = {.fd = -1}};
     struct plan *plan = calloc(1, sizeof(*plan));
     int r = 0;
 

@@ -272,7 +272,7 @@ static void nowhere_to_start(void **state)
     const char *rest = NULL;
 
     lost.home = NULL;
-    lost.workspace_fd = -1;
+    lost.workspace.fd = -1;
     assert_int_equal(walk_to(&lost, &relative, note, &met, &directory, &rest, &err), HUTCH_EPOLICY);
     assert_non_null(strstr(err.msg, "in memory"));
     assert_int_equal(walk_to(&lost, &home, note, &met, &directory, &rest, &err), HUTCH_EPOLICY);
