@@ -20,7 +20,6 @@
 #include "plan/passes.h"
 
 struct rules {
-    const struct policy *policy;
     struct resolver *resolver;
     struct plan *plan;
     struct plan_entries *entries;
@@ -33,8 +32,29 @@ static bool is_own(const char *path)
     return path_is_within(path, "/proc") || path_is_within(path, "/dev");
 }
 
-static int add_bind(struct rules *rules, const char *target, struct resolved *found,
-                    enum mount_why why, const char *origin, bool writable)
+static int refuse_own(const struct policy_item *item, struct hutch_error *err)
+{
+    char shown[256];
+
+    return err_set(
+        err, HUTCH_EPOLICY, item->origin,
+        "'%s' is in a directory that every sandbox has of its own: no rule applies there",
+        str_printable(item->text, shown, sizeof shown));
+}
+
+/*
+ * A rule that would hide or protect nothing, since what a sandbox has there is not the host's. Of what
+ * is in /dev/shm nothing gets in, which is as good; and a home that is a device means there is none.
+ */
+static bool is_idle_guard(const struct policy_item *item, const char *path)
+{
+    bool in_shm = path_is_within(path, "/dev/shm") && !str_eq(path, "/dev/shm");
+
+    return is_own(path) && !in_shm && item->text[0] != '~';
+}
+
+static void add_bind(struct rules *rules, const char *target, struct resolved *found,
+                     enum mount_why why, const char *origin, bool writable)
 {
     struct plan_mount mount = {
         .kind = MOUNT_BIND,
@@ -53,7 +73,7 @@ static int add_bind(struct rules *rules, const char *target, struct resolved *fo
         .owner_gid = found->st.st_gid,
     };
 
-    return plan_entry_add(rules->plan, rules->entries, mount) ? 0 : -1;
+    plan_entry_add(rules->plan, rules->entries, mount);
 }
 
 static int add_grant(struct rules *rules, const struct policy_item *item, struct resolved *found,
@@ -69,8 +89,7 @@ static int add_grant(struct rules *rules, const struct policy_item *item, struct
         return err_set(err, HUTCH_EPOLICY, item->origin,
                        "'%s' is the root of the host: name a directory in it", shown);
     if (is_own(found->path))
-        return err_set(err, HUTCH_EPOLICY, item->origin,
-                       "'%s' is in a directory that every sandbox has of its own", shown);
+        return refuse_own(item, err);
 
     /*
      * The host layout has all of the root already. What lies deeper must become an entry of its own,
@@ -267,6 +286,8 @@ static int add_denied(struct rules *rules, const struct policy_item *item, struc
     char shown[256];
     int r = resolve_missing(rules->resolver, item, &path, err);
 
+    if (r == 0 && is_idle_guard(item, path))
+        return refuse_own(item, err);
     if (r < 0 || !could_be_created(rules, path))
         return r;
     return err_sys(err, -EACCES, item->origin, "cannot look at '%s'",
@@ -285,6 +306,8 @@ static int add_protect(struct rules *rules, const struct policy_item *item, stru
     int r = resolve_walk(rules->resolver, item, guard_link, &protected, &walk, err);
     if (r < 0)
         return r;
+    if (is_idle_guard(item, walk.directory))
+        return refuse_own(item, err);
     if (*walk.rest && walk.error == EACCES)
         return add_denied(rules, item, err);
     if (*walk.rest && walk.error)
@@ -306,6 +329,8 @@ static int add_hide(struct rules *rules, const struct policy_item *item, struct 
 
     if (!found->exists)
         return 0;
+    if (is_idle_guard(item, found->path))
+        return refuse_own(item, err);
     const char *target;
     size_t end = rules->entries->count;
     for (size_t at = 0; (target = next_place(rules, found->path, &at, end));) {
@@ -376,7 +401,7 @@ int plan_pass_rules(const struct policy *policy, struct resolver *resolver, stru
         {POLICY_PROTECT, WHY_PROTECT, true},
         {POLICY_HIDE, WHY_HIDE, true},
     };
-    struct rules rules = {.policy = policy, .resolver = resolver, .plan = plan, .entries = entries};
+    struct rules rules = {.resolver = resolver, .plan = plan, .entries = entries};
 
     for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
         const struct policy_value *value = &policy->values[lists[i].id];

@@ -204,6 +204,7 @@ static void rules_become_steps(void **state)
          "bind+ @/ws workspace\nbind+ @/ws/a pinned\nbind @/ws/a/z.key protect\n"
          "bind @/ws/x.key protect\nbind @/ws/y.key protect\n"},
         {{"--hide", "@/ws/*.none"}, "bind+ @/ws workspace\n"},
+        {{"--hide", "/proc/none", "--hide", "/dev/shm/none"}, "bind+ @/ws workspace\n"},
         /* without * it would be a rule of its own; a grant has no patterns */
         {{"--hide", "@/none/**"}, "bind+ @/ws workspace\n"},
     };
@@ -407,6 +408,15 @@ static void rules_that_are_refused(void **state)
         {{"--write", "/dev/shm/../shm"}, HUTCH_EPOLICY, "--write", "of its own"},
         {{"--read", "/dev/null"}, HUTCH_EPOLICY, "--read", "neither a file nor a directory"},
         {{"--read", "@/*"}, HUTCH_EPOLICY, "--read", "does not exist"}, /* no patterns */
+        {{"--hide", "/proc"}, HUTCH_EPOLICY, "--hide", "'/proc' is in a directory"},
+        {{"--hide", "/proc/cpuinfo"}, HUTCH_EPOLICY, "--hide", "of its own"},
+        {{"--hide", "/proc/cpu*"}, HUTCH_EPOLICY, "--hide", "of its own"},
+        {{"--hide", "/proc/../dev/"}, HUTCH_EPOLICY, "--hide", "of its own"},
+        {{"--hide", "/dev/null"}, HUTCH_EPOLICY, "--hide", "of its own"},
+        {{"--hide", "/dev/shm"}, HUTCH_EPOLICY, "--hide", "of its own"},
+        {{"--protect", "/proc/sys"}, HUTCH_EPOLICY, "--protect", "of its own"},
+        {{"--protect", "/proc/none"}, HUTCH_EPOLICY, "--protect", "of its own"},
+        {{"--protect", "/dev/null"}, HUTCH_EPOLICY, "--protect", "of its own"},
         {{"--protect", "@/ws/loop"}, HUTCH_ESYSTEM, "--protect", "cannot look at"},
         {{"--protect", "@/ws/loop/x"}, HUTCH_ESYSTEM, "--protect", "cannot look at"},
         {{"--protect", "@/ws/loop/../a"}, HUTCH_ESYSTEM, "--protect", "cannot look at"},
