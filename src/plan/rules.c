@@ -380,11 +380,64 @@ static int add_rule(void *arg, const struct policy_item *item, struct hutch_erro
     return r;
 }
 
-/* hide and protect of documents name paths in the workspace; one in memory starts empty. */
-static bool names_nothing(const struct rules *rules, const struct policy_item *item)
+/* With every match of a pattern, where those are taken. */
+static int add_item(struct rules *rules, const struct policy_item *item, struct hutch_error *err)
 {
-    return (rules->why == WHY_HIDE || rules->why == WHY_PROTECT) && item->text[0] != '/' &&
-           item->text[0] != '~' && !item->from_flag && rules->resolver->workspace.fd < 0;
+    bool globs = rules->why == WHY_HIDE || rules->why == WHY_PROTECT;
+
+    if (globs && path_is_glob(item->text))
+        return resolve_glob(rules->resolver, item, add_rule, rules, err);
+    return add_rule(rules, item, err);
+}
+
+static int add_item_at(struct rules *rules, const struct policy_item *item,
+                       const struct resolve_base *base, struct hutch_error *err)
+{
+    struct resolver start = *rules->resolver;
+    struct rules there = *rules;
+
+    start.workspace = *base;
+    there.resolver = &start;
+    int r = add_item(&there, item, err);
+    rules->resolver->walked = start.walked;
+    return r;
+}
+
+/* Whether the sandbox sees a directory of the host, or a part of it. */
+static bool is_seen(const struct rules *rules, const char *directory)
+{
+    for (size_t i = 0; i < rules->entries->count; i++) {
+        const struct plan_mount *mount = &rules->entries->items[i].mount;
+        if (mount->kind == MOUNT_BIND &&
+            (path_is_within(directory, mount->source) || path_is_within(mount->source, directory)))
+            return true;
+    }
+    return false;
+}
+
+/*
+ * What documents hide and protect in the workspace they mean where the project is: in the repository
+ * too and, when the workspace is in memory, in the caller's directory, if the sandbox sees that.
+ */
+static int add_item_everywhere(struct rules *rules, const struct policy_item *item,
+                               struct hutch_error *err)
+{
+    struct resolver *resolver = rules->resolver;
+    struct resolve_base *project = resolver->workspace.fd < 0 ? &resolver->cwd
+                                                              : &resolver->workspace;
+    int r = resolve_base_name(resolver, project, item->origin, err);
+
+    if (r == 0 && is_seen(rules, project->name))
+        r = add_item_at(rules, item, project, err);
+    if (r == 0 && resolver->repo.fd >= 0 && !str_eq(resolver->repo.name, project->name))
+        r = add_item_at(rules, item, &resolver->repo, err);
+    return r;
+}
+
+static bool is_of_project(const struct rules *rules, const struct policy_item *item)
+{
+    return (rules->why == WHY_HIDE || rules->why == WHY_PROTECT) && !item->from_flag &&
+           item->text[0] != '/' && item->text[0] != '~';
 }
 
 int plan_pass_rules(const struct policy *policy, struct resolver *resolver, struct plan *plan,
@@ -394,12 +447,11 @@ int plan_pass_rules(const struct policy *policy, struct resolver *resolver, stru
     static const struct {
         enum policy_id id;
         enum mount_why why;
-        bool globs;
     } lists[] = {
-        {POLICY_READ, WHY_READ, false},
-        {POLICY_WRITE, WHY_WRITE, false},
-        {POLICY_PROTECT, WHY_PROTECT, true},
-        {POLICY_HIDE, WHY_HIDE, true},
+        {POLICY_READ, WHY_READ},
+        {POLICY_WRITE, WHY_WRITE},
+        {POLICY_PROTECT, WHY_PROTECT},
+        {POLICY_HIDE, WHY_HIDE},
     };
     struct rules rules = {.resolver = resolver, .plan = plan, .entries = entries};
 
@@ -408,11 +460,8 @@ int plan_pass_rules(const struct policy *policy, struct resolver *resolver, stru
         rules.why = lists[i].why;
         for (size_t k = 0; k < value->count; k++) {
             const struct policy_item *item = &value->items[k];
-            if (names_nothing(&rules, item))
-                continue;
-            int r = lists[i].globs && path_is_glob(item->text)
-                        ? resolve_glob(resolver, item, add_rule, &rules, err)
-                        : add_rule(&rules, item, err);
+            int r = is_of_project(&rules, item) ? add_item_everywhere(&rules, item, err)
+                                                : add_item(&rules, item, err);
             if (r < 0)
                 return r;
         }

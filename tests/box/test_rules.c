@@ -400,6 +400,19 @@ static void rules_in_a_document_start_at_the_workspace(void)
     hutch_policy_free(policy);
 }
 
+/* The project's secrets, which the default profile hides, wherever the project is seen. */
+static void a_project_beside_a_workspace_in_memory_is_hidden(void)
+{
+    const char *own = box_text("%s/.env", box.work);
+
+    box_file("work/.env", "TOKEN=1");
+    CHECK_TEXT(box_text("read %s: EACCES\n", own),
+               drive_out(LIST("-w", "tmpfs"), LIST(box_text("%s/payload", box.work), "read", own)));
+    CHECK_TEXT("read /repo/.env: EACCES\n",
+               drive_out(LIST("--layout", "minimal", "-w", "tmpfs", "--repo", "."),
+                         LIST("/repo/payload", "read", "/repo/.env")));
+}
+
 static void nonsense_is_refused(void)
 {
     static const struct {
@@ -438,6 +451,8 @@ int main(void)
         {"unprotected file does not", unprotected_file_does_not},
         {"protected directory stays", protected_directory_stays},
         {"rules in a document start at the workspace", rules_in_a_document_start_at_the_workspace},
+        {"a project beside a workspace in memory is hidden",
+         a_project_beside_a_workspace_in_memory_is_hidden},
         {"nonsense is refused", nonsense_is_refused},
         {NULL, NULL},
     };

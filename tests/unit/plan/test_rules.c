@@ -479,6 +479,19 @@ static void documents_speak_of_the_workspace(void **state)
         {"{\"filesystem\":{\"workspace\":\"tmpfs\",\"protect\":[\"a\",\"**/x\"]}}", "", NULL, 0},
         {"{\"filesystem\":{\"workspace\":\"tmpfs\",\"read\":[\"a\"]}}", "in memory", NULL,
          HUTCH_EPOLICY},
+        /* the repository is the project too */
+        {"{\"filesystem\":{\"repo\":\"@/other\",\"hide\":[\"sub\",\"a\"]}}",
+         "bind @/other repo\nmask @/other/sub hide\n" WS "mask @/ws/a hide\n", NULL, 0},
+        {"{\"filesystem\":{\"workspace\":\"tmpfs\",\"repo\":\"@/ws\",\"hide\":[\"a\",\"*.key\"]}}",
+         "bind @/ws repo\nmask @/ws/a hide\nmask @/ws/x.key hide\nmask @/ws/y.key hide\n", NULL, 0},
+        {"{\"filesystem\":{\"workspace\":\"tmpfs\",\"repo\":\"@/ws\",\"write\":[\"@/ws\"],"
+         "\"protect\":[\"file\",\"none\"]}}",
+         "bind+ @/ws write\nbind @/ws/file protect\n", "@/ws none\n", 0},
+        /* and so is the directory of a caller whose workspace is in memory */
+        {"{\"filesystem\":{\"workspace\":\"tmpfs\",\"read\":[\"@/other\"],\"hide\":[\"other/sub\"]}}",
+         "bind @/other read\nmask @/other/sub hide\n", NULL, 0},
+        {"{\"filesystem\":{\"read\":[\"@/other\"],\"hide\":[\"other/sub\"]}}",
+         "bind @/other read\n" WS, NULL, 0},
     };
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
