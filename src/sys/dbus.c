@@ -222,16 +222,18 @@ static bool begins(const struct sys_dbus *bus, const char *word)
 int sys_dbus_auth(struct sys_dbus *bus)
 {
     static const char begin[] = "BEGIN\r\n";
+    static const char hello[] = "\0AUTH EXTERNAL ";
     char digits[NUM_TEXT_MAX];
-    char text[64 + 2 * NUM_TEXT_MAX] = "\0AUTH EXTERNAL ";
-    size_t len = 1 + strlen(text + 1);
+    char text[sizeof hello + 2 * sizeof digits];
+    size_t len = sizeof hello - 1;
     size_t line = 0;
 
     /* Our uid in decimal, and the characters of that in hexadecimal: '0' is 30. */
-    const char *end = num_put(digits, geteuid(), 10);
-    for (const char *digit = digits; digit < end; digit++) {
+    size_t count = (size_t)(num_put(digits, geteuid(), 10) - digits);
+    memcpy(text, hello, len);
+    for (size_t i = 0; i < count && i < sizeof digits; i++) {
         text[len++] = '3';
-        text[len++] = *digit;
+        text[len++] = digits[i];
     }
     text[len++] = '\r';
     text[len++] = '\n';
