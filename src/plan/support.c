@@ -51,14 +51,27 @@ static int check_network(const struct policy *policy, struct hutch_error *err)
     return 0;
 }
 
+static int check_guard(const struct policy *policy, struct hutch_error *err)
+{
+    const struct policy_value *mode = &policy->values[POLICY_GUARD_MODE];
+    const struct policy_value *strict = &policy->values[POLICY_GUARD_STRICT];
+    static const enum policy_id lists[] = {POLICY_GUARD_ALLOW, POLICY_GUARD_DENY};
+
+    if (mode->set && mode->number != GUARD_OFF)
+        return refuse(mode, err, "the guard", "leave it out, or say 'off'");
+    if (strict->set && strict->number)
+        return refuse(strict, err, "the guard", "leave it out, or say 'false'");
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+        if (policy->values[lists[i]].count > 0)
+            return refuse(&policy->values[lists[i]], err, "the guard", "leave its lists empty");
+    return 0;
+}
+
 int plan_pass_support(const struct policy *policy, struct hutch_error *err)
 {
-    const struct policy_value *guard = &policy->values[POLICY_GUARD_MODE];
     int r = check_isolation(policy, err);
 
     if (r == 0)
         r = check_network(policy, err);
-    if (r == 0 && guard->set && guard->number != GUARD_OFF)
-        r = refuse(guard, err, "the guard", "leave it out, or say 'off'");
-    return r;
+    return r < 0 ? r : check_guard(policy, err);
 }

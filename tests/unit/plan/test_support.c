@@ -48,6 +48,9 @@ static void settings_that_are_not_enforced_are_refused(void **state)
         {"{\"network\":{\"allow\":[\"example.org\"]}}", "/network/allow/0", "allowed hosts"},
         {"{\"guard\":{\"mode\":\"warn\"}}", "/guard/mode", "guard"},
         {"{\"guard\":{\"mode\":\"deny\"}}", "/guard/mode", "guard"},
+        {"{\"guard\":{\"strict\":true}}", "/guard/strict", "guard"},
+        {"{\"guard\":{\"allow\":[\"ls\"]}}", "/guard/allow/0", "guard"},
+        {"{\"guard\":{\"mode\":\"off\",\"deny\":[\"rm\"]}}", "/guard/deny/0", "guard"},
     };
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -75,6 +78,7 @@ static void settings_that_ask_for_nothing_more_are_taken(void **state)
         "{\"limits\":{\"processes\":10}}",
         "{\"limits\":{\"timeout\":\"1s\",\"output\":\"1K\",\"open_files\":4,\"file_size\":\"1\"}}",
         "{\"guard\":{\"mode\":\"off\"}}",
+        "{\"guard\":{\"allow\":[],\"deny\":[],\"strict\":false}}",
         /* the locks' own to judge: test_locks.c */
         "{\"network\":{\"unix\":\"none\"}}",
         "{\"network\":{\"unix\":\"private\"}}",
