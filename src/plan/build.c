@@ -38,7 +38,7 @@ static int build(const struct policy *policy, struct plan *plan, struct hutch_er
     if (r == 0)
         r = plan_pass_identity(policy, plan, err);
     if (r == 0)
-        r = plan_pass_limits(policy, plan, err);
+        plan_pass_limits(policy, plan);
     if (r == 0)
         r = plan_pass_cgroup(policy, plan, err);
     if (r == 0)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <sched.h>
-#include <string.h>
 #include <sys/sysinfo.h>
 
 #include "plan/passes.h"
@@ -51,12 +50,11 @@ static bool is_asked_for(const struct policy *policy, enum policy_id id)
 {
     const struct policy_value *value = &policy->values[id];
 
-    return value->set && value->origin && !strstr(value->origin, " in profile ");
+    return value->set && !value->from_profile;
 }
 
-int plan_pass_limits(const struct policy *policy, struct plan *plan, struct hutch_error *err)
+void plan_pass_limits(const struct policy *policy, struct plan *plan)
 {
-    (void)err;
     plan->limits = (struct plan_limits){
         .timeout_ms = limit(policy, POLICY_TIMEOUT, TIMEOUT_MS),
         .output_bytes = limit(policy, POLICY_OUTPUT, OUTPUT_BYTES),
@@ -72,7 +70,6 @@ int plan_pass_limits(const struct policy *policy, struct plan *plan, struct hutc
         .memory_asked_for = is_asked_for(policy, POLICY_MEMORY),
     };
     look_at_host(&plan->limits);
-    return 0;
 }
 
 /* Whether a run can add to a disk of the host. */

@@ -12,7 +12,7 @@
 int plan_pass_support(const struct policy *policy, struct hutch_error *err);
 
 int plan_pass_identity(const struct policy *policy, struct plan *plan, struct hutch_error *err);
-int plan_pass_limits(const struct policy *policy, struct plan *plan, struct hutch_error *err);
+void plan_pass_limits(const struct policy *policy, struct plan *plan);
 
 /* Who keeps the limits on memory, processes, CPU time and CPUs; where groups are made. After limits. */
 int plan_pass_cgroup(const struct policy *policy, struct plan *plan, struct hutch_error *err);

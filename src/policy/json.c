@@ -29,6 +29,7 @@ struct document {
     struct policy *policy;
     char suffix[PLACE_MAX]; /* " in policy.json", printable */
     size_t suffix_len;
+    bool is_profile;
     struct hutch_error *err;
 };
 
@@ -186,7 +187,7 @@ static int apply_list(const struct document *doc, enum policy_id id, struct plac
                       json_t *list)
 {
     size_t len = strlen(place->pointer);
-    struct set_source source = {.origin = place_text(doc, place)};
+    struct set_source source = {.origin = place_text(doc, place), .from_profile = doc->is_profile};
     json_t *entry;
     size_t i;
 
@@ -208,7 +209,7 @@ static int apply_map(const struct document *doc, enum policy_id id, struct place
                      json_t *map)
 {
     size_t len = strlen(place->pointer);
-    struct set_source source = {.origin = place_text(doc, place)};
+    struct set_source source = {.origin = place_text(doc, place), .from_profile = doc->is_profile};
     const char *name;
     json_t *entry;
 
@@ -241,7 +242,7 @@ static int apply_single(const struct document *doc, enum policy_id id, struct pl
                         json_t *value)
 {
     enum policy_type type = policy_fields[id].type;
-    struct set_source source = {.origin = place_text(doc, place)};
+    struct set_source source = {.origin = place_text(doc, place), .from_profile = doc->is_profile};
     char number[64];
     const char *text = NULL;
 
@@ -326,7 +327,8 @@ static int apply_document_keys(const struct document *doc, json_t *root,
 int merge_document(struct policy *policy, const char *json, size_t len, const char *source,
                    const struct merge_chain *chain, struct hutch_error *err)
 {
-    struct document doc = {.policy = policy, .suffix = " in ", .err = err};
+    struct document doc = {
+        .policy = policy, .suffix = " in ", .is_profile = chain != NULL, .err = err};
     json_auto_ref json_t *root = NULL;
 
     str_printable(source, doc.suffix + 4, sizeof(doc.suffix) - 4);

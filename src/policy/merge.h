@@ -20,6 +20,6 @@ struct merge_chain {
 int merge_profile(struct policy *policy, const char *name, const char *where,
                   const struct merge_chain *chain, struct hutch_error *err);
 
-/* `source` as messages name it: "policy.json", "profile default". */
+/* `source` as messages name it: "policy.json", "profile default". `chain` NULL: it is no profile. */
 int merge_document(struct policy *policy, const char *json, size_t len, const char *source,
                    const struct merge_chain *chain, struct hutch_error *err);

@@ -92,6 +92,7 @@ struct policy_value {
     size_t count;
     size_t cap;
     const char *origin; /* where it was last set; NULL when never */
+    bool from_profile;  /* there, by a profile: nobody asked for just this */
 };
 
 struct policy {

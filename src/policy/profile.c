@@ -215,7 +215,7 @@ static int merge_shipped(struct policy *policy, const struct profile_shipped *sh
 
     for (const char *record = shipped->settings; *record;) {
         const char *key = next_field(&record);
-        const struct set_source source = {.origin = next_field(&record)};
+        const struct set_source source = {.origin = next_field(&record), .from_profile = true};
         char how = *next_field(&record);
         int r;
 

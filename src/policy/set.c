@@ -51,6 +51,7 @@ static int mark_set(struct policy *policy, enum policy_id id, const struct set_s
     struct policy_value *value = &policy->values[id];
 
     value->origin = arena_strdup(&policy->arena, source->origin);
+    value->from_profile = source->from_profile;
     value->set = true;
     return arena_failed(&policy->arena) ? err_oom(err) : 0;
 }
@@ -157,6 +158,7 @@ static int store_item(struct policy *policy, enum policy_id id, const char *name
     *place = item;
     value->text = NULL; /* as in set_list() */
     value->origin = item.origin;
+    value->from_profile = source->from_profile;
     value->set = true;
     settle_variable(policy, id, name ? name : text);
     return arena_failed(&policy->arena) ? err_oom(err) : 0;

@@ -12,6 +12,7 @@
 struct set_source {
     const char *origin; /* kept with the value, and the place that errors name; printable */
     bool from_flag;
+    bool from_profile;
 };
 
 /* From text: a number, word or path, or one entry of a list. Not for maps. */

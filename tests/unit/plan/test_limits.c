@@ -36,7 +36,7 @@ static void limits(void **state)
         policy_init(&policy);
         if (policy_merge_json(&policy, cases[i].json, strlen(cases[i].json), "doc", &err) < 0)
             fail_msg("%s: %s", cases[i].json, err.msg);
-        assert_int_equal(plan_pass_limits(&policy, &plan, &err), 0);
+        plan_pass_limits(&policy, &plan);
         if (plan.limits.timeout_ms != cases[i].want.timeout_ms ||
             plan.limits.output_bytes != cases[i].want.output_bytes ||
             plan.limits.open_files != cases[i].want.open_files ||
@@ -46,10 +46,41 @@ static void limits(void **state)
     }
 }
 
+/* A profile's number is for hosts of any size, and is not held against this one. */
+static void what_was_asked_for(void **state)
+{
+    static const struct {
+        const char *json, *source;
+        bool memory, cpus;
+    } cases[] = {
+        {"{}", "doc", false, false},
+        {"{\"extends\":\"strict\"}", "doc", false, false},
+        {"{\"extends\":\"strict\",\"limits\":{\"memory\":\"2G\"}}", "doc", true, false},
+        {"{\"limits\":{\"cpus\":1}}", "cpus in profile", false, true},
+        {"{\"limits\":{\"cpus\":1}}", "x in profile y", false, true},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct policy policy;
+        struct plan plan = {0};
+        struct hutch_error err = {0};
+
+        policy_init(&policy);
+        if (policy_merge_json(&policy, cases[i].json, strlen(cases[i].json), cases[i].source,
+                              &err) < 0)
+            fail_msg("%s: %s", cases[i].json, err.msg);
+        plan_pass_limits(&policy, &plan);
+        assert_int_equal(plan.limits.memory_asked_for, cases[i].memory);
+        assert_int_equal(plan.limits.cpus_asked_for, cases[i].cpus);
+        policy_clear(&policy);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limits),
+        cmocka_unit_test(what_was_asked_for),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

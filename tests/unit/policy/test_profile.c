@@ -245,6 +245,29 @@ static void installed_profiles_are_found(void **state)
     assert_non_null(strstr(err.where, where));
 }
 
+static void values_know_that_a_profile_gave_them(void **state)
+{
+    static const char json[] = "{\"extends\":\"mine\",\"limits\":{\"memory\":\"2G\"}}";
+    struct hutch_error err;
+    struct policy policy;
+
+    install("mine.json", "{\"extends\":\"strict\",\"limits\":{\"memory\":\"1G\",\"cpus\":3},"
+                         "\"environment\":{\"set\":{\"A\":\"1\"}}}");
+    assert_string_equal(merge("mine", &policy, &err), "");
+    assert_true(policy.values[POLICY_TIMEOUT].from_profile);
+    assert_true(policy.values[POLICY_MEMORY].from_profile);
+    assert_true(policy.values[POLICY_ENV_SET].from_profile);
+    policy_clear(&policy);
+
+    policy_init(&policy);
+    assert_int_equal(policy_merge_json(&policy, json, strlen(json), "a in profile b", &err), 0);
+    assert_false(policy.values[POLICY_MEMORY].from_profile);
+    assert_true(policy.values[POLICY_CPUS].from_profile);
+    assert_int_equal(policy_set_flag(&policy, "--cpus", "1", NULL, &err), 0);
+    assert_false(policy.values[POLICY_CPUS].from_profile);
+    policy_clear(&policy);
+}
+
 static void shipped_names_cannot_be_shadowed(void **state)
 {
     struct hutch_error err;
@@ -462,6 +485,7 @@ int main(void)
         PROFILE_TEST(shipped_profiles_have_the_limits_of_the_contract),
         PROFILE_TEST(names_that_are_refused),
         PROFILE_TEST(installed_profiles_are_found),
+        PROFILE_TEST(values_know_that_a_profile_gave_them),
         PROFILE_TEST(shipped_names_cannot_be_shadowed),
         PROFILE_TEST(circles_are_refused),
         PROFILE_TEST(long_chains_are_refused),
