@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,17 +16,35 @@
 #include "sys/path.h"
 #include "sys/ret.h"
 
-/* /etc/passwd only: NSS may load plugins and ask the network, which a start cannot afford. */
+/* "name:password:uid:gid:comment:home:shell": the home, if the row is this user's. */
+static const char *home_in_row(struct arena *arena, char *row, const char *uid)
+{
+    enum { UID = 2, HOME = 5, FIELDS };
+    char *fields[FIELDS] = {0};
+
+    for (size_t i = 0; i < FIELDS && row; i++)
+        fields[i] = strsep(&row, ":");
+    /* A row that ends with the home is not one of seven fields. */
+    return row && str_eq(fields[UID], uid) ? arena_strdup(arena, fields[HOME]) : NULL;
+}
+
+/*
+ * /etc/passwd only: NSS may load plugins and ask the network, which a start cannot afford. Not by
+ * fgetpwent(), whose answer is everybody's.
+ */
 static const char *home_from_passwd(struct arena *arena)
 {
     const char *home = NULL;
+    str_auto char *line = NULL;
+    size_t size = 0;
+    char uid[16];
     FILE *file = fopen("/etc/passwd", "re");
     if (!file)
         return NULL;
 
-    for (struct passwd *row = fgetpwent(file); row && !home; row = fgetpwent(file))
-        if (row->pw_uid == geteuid())
-            home = arena_strdup(arena, row->pw_dir);
+    snprintf(uid, sizeof uid, "%u", geteuid());
+    while (!home && getline(&line, &size, file) >= 0)
+        home = home_in_row(arena, line, uid);
     fclose(file);
     return home;
 }
