@@ -39,6 +39,15 @@ const char *plan_kind_name(enum mount_kind kind)
     return names[kind];
 }
 
+void plan_explain_limits(const struct plan *plan, const struct plan_command *command,
+                         struct plan_limit_row ret[PLAN_LIMIT_ROWS])
+{
+    struct plan here = *plan;
+
+    here.limits.timeout_ms = command->timeout_ms;
+    plan_limit_rows(&here, ret);
+}
+
 static void put(struct buf *out, const char *text)
 {
     char shown[512];
@@ -158,12 +167,12 @@ static const char *limit_text(const struct plan_limit_row *row, char out[NUM_TEX
     return out;
 }
 
-static void put_limits(struct buf *out, const struct plan *plan)
+static void put_limits(struct buf *out, const struct plan *plan, const struct plan_command *command)
 {
     struct plan_limit_row rows[PLAN_LIMIT_ROWS];
     char text[NUM_TEXT_MAX];
 
-    plan_limit_rows(plan, rows);
+    plan_explain_limits(plan, command, rows);
     for (size_t i = 0; i < PLAN_LIMIT_ROWS; i++) {
         buf_printf(out, "%-12s %-10s %s", i == 0 ? "limits" : "", rows[i].name,
                    limit_text(&rows[i], text));
@@ -200,10 +209,10 @@ int plan_explain_text(const struct plan *plan, const struct plan_command *comman
     buf_printf(&out, "network      %s\n",
                plan->net == NET_HOST ? "the host's" : "none but its own loopback");
     put_locks(&out, plan);
-    put_limits(&out, plan);
+    put_limits(&out, plan, command);
     put_files(&out, plan);
     buf_puts(&out, "environment\n");
-    for (const char *const *var = plan->env; *var; var++) {
+    for (const char *const *var = command->env; *var; var++) {
         buf_puts(&out, "  ");
         put(&out, *var);
         buf_puts(&out, "\n");

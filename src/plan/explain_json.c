@@ -86,7 +86,7 @@ static json_t *locks_json(const struct plan *plan)
 }
 
 /* Numbers under a name with their unit, and by what means each is kept. */
-static json_t *limits_json(const struct plan *plan)
+static json_t *limits_json(const struct plan *plan, const struct plan_command *command)
 {
     static const char *const keys[PLAN_LIMIT_ROWS] = {
         "timeout_ms", "cpu_time_ms", "cpus_milli",      "memory_bytes", "disk_bytes",
@@ -96,7 +96,7 @@ static json_t *limits_json(const struct plan *plan)
     json_t *object = json_object();
     json_t *means = json_object();
 
-    plan_limit_rows(plan, rows);
+    plan_explain_limits(plan, command, rows);
     for (size_t i = 0; i < PLAN_LIMIT_ROWS; i++) {
         json_object_set_new(object, keys[i], limit(rows[i].max));
         if (rows[i].means != MEANS_NONE)
@@ -122,8 +122,9 @@ int plan_explain_json(const struct plan *plan, const struct plan_command *comman
         "isolation", "level", "container", "backend", "native", "identity", "user",
         (json_int_t)id->uid, "group", (json_int_t)id->gid, "host_user", (json_int_t)id->host_uid,
         "host_group", (json_int_t)id->host_gid, "hostname", plan->hostname, "network", net,
-        "layout", layout, "workspace", string(plan->workspace), "limits", limits_json(plan),
-        "locks", locks_json(plan), "mounts", mounts_json(plan), "environment", strings(plan->env));
+        "layout", layout, "workspace", string(plan->workspace), "limits",
+        limits_json(plan, command), "locks", locks_json(plan), "mounts", mounts_json(plan),
+        "environment", strings(command->env));
     char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
     if (!text)
         return err_oom(err);

@@ -132,6 +132,22 @@ static void the_group_is_shown(void **state)
     }
 }
 
+static void a_command_may_have_its_own(void **state)
+{
+    static const char *const env[] = {"SHOWN=own", "FOO=bar", NULL};
+    plan_auto struct plan *plan = NULL;
+    struct plan_command command;
+    struct hutch_error err = {0};
+    str_auto char *text = NULL;
+
+    hostile_plan(&plan, &command);
+    command.env = env;
+    command.timeout_ms = 1500;
+    assert_int_equal(plan_explain_text(plan, &command, &text, &err), 0);
+    assert_non_null(strstr(text, "timeout    1500ms (supervisor)\n"));
+    assert_non_null(strstr(text, "\nenvironment\n  SHOWN=own\n  FOO=bar\n"));
+}
+
 static void every_word_has_a_name(void **state)
 {
     for (int i = WHY_LAYOUT; i <= WHY_HIDE; i++) {
@@ -153,6 +169,7 @@ int main(void)
         cmocka_unit_test_teardown(the_page_has_everything, teardown),
         cmocka_unit_test_teardown(the_locks_are_shown, teardown),
         cmocka_unit_test_teardown(the_group_is_shown, teardown),
+        cmocka_unit_test_teardown(a_command_may_have_its_own, teardown),
         cmocka_unit_test(every_word_has_a_name),
     };
 

@@ -127,12 +127,31 @@ static void keys(void **state)
                         "ev\033[31mil\r\n\xef\xbf\xbd\xe2\x80\xae'\"");
 }
 
+static void a_command_may_have_its_own(void **state)
+{
+    static const char *const env[] = {"FOO=bar", NULL};
+    plan_auto struct plan *plan = NULL;
+    struct plan_command command;
+
+    hostile_plan(&plan, &command);
+    command.env = env;
+    command.timeout_ms = 1500;
+    json_auto_ref json_t *root = explained(plan, &command);
+    const json_t *limits = json_object_get(root, "limits");
+    assert_int_equal(json_integer_value(json_object_get(limits, "timeout_ms")), 1500);
+    assert_string_equal(text_at(json_object_get(limits, "means"), "timeout"), "supervisor");
+    const json_t *variables = json_object_get(root, "environment");
+    assert_int_equal(json_array_size(variables), 1);
+    assert_string_equal(json_string_value(json_array_get(variables, 0)), "FOO=bar");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(every_step_is_listed, scratch_remove),
         cmocka_unit_test_teardown(the_locks_are_listed, scratch_remove),
         cmocka_unit_test_teardown(keys, scratch_remove),
+        cmocka_unit_test_teardown(a_command_may_have_its_own, scratch_remove),
     };
 
     cmocka_set_message_output(getenv("CMOCKA_MESSAGE_OUTPUT") ? CM_OUTPUT_TAP : CM_OUTPUT_STDOUT);
