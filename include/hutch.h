@@ -727,7 +727,8 @@ struct hutch_file_glob_options {
  * "[!a]", "[^a]", "[[:alpha:]]", "\" before a character that means itself, "{a,b}", and "**" for any
  * number of directories. A slash at the start anchors like `anchored`; one at the end wants directories.
  * Links count as what they lead to, inside; a search goes through those in the part before the first
- * wildcard only. /proc, /sys and paths too long to open are left out.
+ * wildcard only. /proc, /sys and paths too long to open are left out, and from "/" the directories of the
+ * host that the layout shows, such as /usr.
  */
 HUTCH_API int hutch_file_glob(struct hutch_sandbox *sandbox, const char *path, const char *pattern,
                               const struct hutch_file_glob_options *options,
@@ -772,7 +773,7 @@ struct hutch_file_matches {
 /*
  * Lines that match, in the file or below the directory `path` (NULL: where commands start). Hidden files
  * too; links and other things than files are passed over, and so are binary files, those that may not
- * be read, and /proc and /sys (unless the search starts there).
+ * be read, and what hutch_file_glob() leaves out (unless the search starts there).
  */
 HUTCH_API int hutch_file_grep(struct hutch_sandbox *sandbox, const char *path, const char *pattern,
                               const struct hutch_file_grep_options *options,

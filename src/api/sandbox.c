@@ -103,6 +103,7 @@ int sandbox_work(struct hutch_sandbox *sandbox, struct work *ret, struct hutch_e
         return err_set(err, HUTCH_ESTATE, "sandbox", "the sandbox has ended");
     work.root = sandbox->sandbox->root_fd;
     work.cwd = sandbox->plan->workspace;
+    work.system_dirs = sandbox->plan->system_dirs;
     /* Root, of the host or of a container, reaches more than its sandbox does. */
     if (identity->privileged || identity->host_uid == 0) {
         work.fsuid = identity->host_uid;

@@ -268,6 +268,23 @@ static void emit_entry(struct plan *plan, const struct plan_entries *above,
     emit(plan, *mount);
 }
 
+/* What is there because programs need it, in a layout where all else is the code's own. */
+static void list_system_dirs(struct plan *plan)
+{
+    size_t count = 0;
+
+    if (plan->layout == LAYOUT_HOST)
+        return;
+    const char **dirs = arena_alloc(&plan->arena, (plan->mount_count + 1) * sizeof *dirs);
+    for (size_t i = 0; dirs && i < plan->mount_count; i++) {
+        const struct plan_mount *mount = &plan->mounts[i];
+        if (mount->kind == MOUNT_BIND && mount->why == WHY_LAYOUT && mount->directory &&
+            !str_eq(mount->target, "/"))
+            dirs[count++] = mount->target;
+    }
+    plan->system_dirs = dirs;
+}
+
 int plan_pass_mounts(struct plan *plan, struct plan_entries *entries, struct hutch_error *err)
 {
     struct plan_entries above = *entries;
@@ -291,5 +308,6 @@ int plan_pass_mounts(struct plan *plan, struct plan_entries *entries, struct hut
                                            .target = mount->target,
                                            .source_fd = -1});
     }
+    list_system_dirs(plan);
     return arena_failed(&plan->arena) ? err_oom(err) : 0;
 }

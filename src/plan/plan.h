@@ -171,6 +171,7 @@ struct plan {
     struct plan_mount *mounts;
     size_t mount_count;
     size_t mount_cap;
+    const char *const *system_dirs; /* inside, of the layout; ends with NULL. NULL: layout host */
     struct plan_socket *sockets;
     size_t socket_count;
     size_t socket_cap;

@@ -124,7 +124,7 @@ static int search_from(struct search *search, const char *prefix)
         return base == -EMFILE || base == -ENFILE || base == -ENOMEM ? base : 0;
     if (base < 0)
         return base;
-    r = walk_init(&walk, &base, search->deadline_ns);
+    r = walk_init(&walk, search->call->work, &base, search->deadline_ns);
     if (r == 0)
         r = walk_all(search, &walk);
     walk_clear(&walk);

@@ -88,7 +88,7 @@ static int search_path(struct grep *grep, const struct call *call,
     uint64_t *places = arena_alloc(grep->arena, (include->count + 1) * sizeof *places);
     if (!places)
         return -ENOMEM;
-    int r = walk_init(&walk, &found, grep->deadline_ns);
+    int r = walk_init(&walk, call->work, &found, grep->deadline_ns);
     if (r == 0)
         r = search_walk(grep, call, &walk, include, places);
     walk_clear(&walk);

@@ -11,6 +11,7 @@
 #include <sys/vfs.h>
 
 #include "base/fd.h"
+#include "base/str.h"
 #include "sys/clock.h"
 #include "sys/path.h"
 #include "work/file.h"
@@ -42,7 +43,15 @@ static int wait_for(struct walk *walk, const char *path)
     return 0;
 }
 
-int walk_init(struct walk *walk, int *base, uint64_t deadline_ns)
+static bool is_root(const struct work *work, int dir)
+{
+    struct stat a, b;
+
+    return fstat(work->root, &a) == 0 && fstat(dir, &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
+int walk_init(struct walk *walk, const struct work *work, int *base, uint64_t deadline_ns)
 {
     struct statfs fs;
 
@@ -51,6 +60,8 @@ int walk_init(struct walk *walk, int *base, uint64_t deadline_ns)
     if (fstatfs(walk->base, &fs) < 0)
         return -errno;
     walk->base_type = (unsigned long)fs.f_type;
+    if (work->system_dirs && is_root(work, walk->base))
+        walk->system_dirs = work->system_dirs;
     return wait_for(walk, "");
 }
 
@@ -85,6 +96,15 @@ static bool is_left_out(const struct walk *walk, int dir)
            fs.f_type == CGROUP_SUPER_MAGIC || fs.f_type == CGROUP2_SUPER_MAGIC;
 }
 
+/* By its name, which is the only one: no link was followed from the root to here. */
+static bool is_system(const struct walk *walk)
+{
+    for (const char *const *dir = walk->system_dirs; dir && *dir; dir++)
+        if (str_eq(*dir + 1, walk->dir_path))
+            return true;
+    return false;
+}
+
 /* What says nothing about the rest: gone, replaced, or not ours to read. */
 static bool is_passed_over(int r)
 {
@@ -107,6 +127,8 @@ static int enter(struct walk *walk)
     walk->fresh = walk->waiting_count;
     walk->entered++;
 
+    if (is_system(walk))
+        return 0;
     walk->dir = sys_open_beneath(walk->base, walk->dir_path, O_RDONLY | O_DIRECTORY, 0);
     if (walk->dir < 0)
         return is_passed_over(walk->dir) ? 0 : walk->dir;

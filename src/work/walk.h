@@ -4,7 +4,8 @@
  * directories that the caller wants to enter. Links are not followed, at no place of a path, whatever is
  * exchanged meanwhile. One descriptor at a time, and no recursion: directories that wait are paths.
  * Paths longer than the kernel takes are left out, and so are /proc, /sys and cgroups, unless the walk
- * starts there: their files are no files, and without end.
+ * starts there: their files are no files, and without end. The sandbox's root is left without the
+ * system's directories: whoever looks for something there means own files, not those of /usr.
  */
 #pragma once
 
@@ -12,6 +13,7 @@
 
 #include "base/arena.h"
 #include "work/names.h"
+#include "work/work.h"
 
 struct walk {
     uint64_t deadline_ns;
@@ -21,6 +23,7 @@ struct walk {
     /* Its own. */
     int base;
     unsigned long base_type;
+    const char *const *system_dirs; /* left out; NULL: none */
     int dir;
     struct arena arena; /* of the current directory */
     struct names names;
@@ -41,7 +44,7 @@ struct walk_item {
 };
 
 /* Takes *base, an open directory (O_PATH will do). */
-int walk_init(struct walk *walk, int *base, uint64_t deadline_ns);
+int walk_init(struct walk *walk, const struct work *work, int *base, uint64_t deadline_ns);
 void walk_clear(struct walk *walk);
 
 /* 1 and *ret, valid until the next call; 0 at the end; -errno. */

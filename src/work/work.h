@@ -26,10 +26,13 @@ struct work {
     const char *cwd; /* where relative paths start, absolute inside; NULL is "/" */
     /*
      * The ids that files are touched as, on the host; -1: the caller's own. With ids, the calling
-     * thread also has no supplementary group and no capability for the time of a call.
+     * thread also has no capability for the time of a call and, if they are not its own, no
+     * supplementary group.
      */
     uid_t fsuid;
     gid_t fsgid;
+    /* Directories that a search from "/" passes over, absolute inside; ends with NULL. NULL: none. */
+    const char *const *system_dirs;
 };
 #define WORK_INIT                                                                                  \
     {                                                                                              \

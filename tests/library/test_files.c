@@ -285,6 +285,20 @@ static void searches_do_not_find_what_is_hidden(void)
     hutch_sandbox_close(sandbox);
 }
 
+/* The system lies in the workspace there, and has more files than a search finds. */
+static void searches_of_a_root_find_what_is_its_own(void)
+{
+    struct hutch_file_entries *entries = NULL;
+    struct hutch_sandbox *sandbox = open_box(LIST("--layout", "root", "-w", "tmpfs"));
+
+    CHECK_TEXT("ok", call_write(sandbox, "own/secret", "secret\n"));
+    CHECK_TEXT("line /own/secret\nname /own/secret\n", found(sandbox, NULL));
+    OK(hutch_file_glob(sandbox, "/usr", "bin/*", NULL, &entries, &err));
+    CHECK(entries->count > 0);
+    hutch_file_free(entries);
+    hutch_sandbox_close(sandbox);
+}
+
 static bool is_gone(void *path)
 {
     return access(path, F_OK) < 0;
@@ -644,6 +658,7 @@ int main(void)
         {"rules hold for calls", rules_hold_for_calls},
         {"rules hold in every layout", rules_hold_in_every_layout},
         {"searches do not find what is hidden", searches_do_not_find_what_is_hidden},
+        {"searches of a root find what is its own", searches_of_a_root_find_what_is_its_own},
         {"what is protected and missing stays missing",
          what_is_protected_and_missing_stays_missing},
         {"things that wait or lead out", things_that_wait_or_lead_out},

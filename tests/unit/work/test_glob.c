@@ -209,6 +209,39 @@ static void leaves_out_the_kernels_own(void **state)
     assert_int_equal(got.count, 1);
 }
 
+static void leaves_the_system_out_of_the_root(void **state)
+{
+    static const char *const system[] = {"/usr", "/etc/ssl", NULL};
+    static const struct {
+        const char *path, *pattern, *want;
+    } cases[] = {
+        {"/", "**/*.py", "etc/own.py usr2/u.py ws/usr/w.py "},
+        {"/ws/..", "**/*.py", "etc/own.py usr2/u.py ws/usr/w.py "},
+        {"/", "*/*.py", "etc/own.py usr2/u.py "},
+        {"/", "usr/**/*.py", "usr/lib/l.py usr/s.py "},
+        {"/", "us[r]/*.py", ""},
+        {"/usr", "**/*.py", "lib/l.py s.py "},
+        {"/usr/lib", "*.py", "l.py "},
+        {"/ws", "**/*.py", "usr/w.py "},
+    };
+    static const char *const dirs[] = {"/usr", "/usr/lib", "/usr2", "/etc", "/etc/ssl", "/ws/usr"};
+    static const char *const files[] = {"/usr/s.py",     "/usr/lib/l.py", "/usr2/u.py",
+                                        "/etc/ssl/c.py", "/etc/own.py",   "/ws/usr/w.py"};
+
+    for (size_t i = 0; i < ARRAY_LEN(dirs); i++)
+        make_dir(dirs[i]);
+    for (size_t i = 0; i < ARRAY_LEN(files); i++)
+        put(files[i], "x");
+    work.system_dirs = system;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        expect(cases[i].pattern, glob_with(cases[i].path, cases[i].pattern, flags(0)), 0, 0);
+        if (!str_eq(names(), cases[i].want))
+            fail_msg("%s from %s: %s", cases[i].pattern, cases[i].path, names());
+    }
+    expect("/usr itself", glob_with("/", "/usr", flags(DIRECTORIES)), 0, 0);
+    assert_string_equal(names(), "usr ");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -219,6 +252,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(passes_over_what_it_may_not_see, inside_setup,
                                         inside_teardown),
         cmocka_unit_test_setup_teardown(leaves_out_the_kernels_own, inside_setup, inside_teardown),
+        cmocka_unit_test_setup_teardown(leaves_the_system_out_of_the_root, inside_setup,
+                                        inside_teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -219,6 +219,21 @@ static void passes_over_what_it_may_not_read(void **state)
     expect("shut itself", grep_with("shut", "x", options), HUTCH_EDENIED, EACCES);
 }
 
+static void leaves_the_system_out_of_the_root(void **state)
+{
+    static const char *const system[] = {"/usr", NULL};
+    struct hutch_file_grep_options options = HUTCH_FILE_GREP_INIT;
+
+    make_dir("/usr");
+    put("/usr/s", "x\n");
+    put("/ws/w", "x\n");
+    work.system_dirs = system;
+    expect("/", grep_with("/", "x", options), 0, 0);
+    assert_string_equal(shown(), "/ws/w:1:x|");
+    expect("/usr", grep_with("/usr", "x", options), 0, 0);
+    assert_string_equal(shown(), "/usr/s:1:x|");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -229,6 +244,8 @@ int main(void)
                                         inside_teardown),
         cmocka_unit_test_setup_teardown(refuses, inside_setup, inside_teardown),
         cmocka_unit_test_setup_teardown(passes_over_what_it_may_not_read, inside_setup,
+                                        inside_teardown),
+        cmocka_unit_test_setup_teardown(leaves_the_system_out_of_the_root, inside_setup,
                                         inside_teardown),
     };
 
