@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -367,12 +368,24 @@ static int lift_time_limits(struct hutch_policy *policy, struct hutch_error *err
     return r < 0 ? r : hutch_policy_set(policy, "--cpu-time", "unlimited", NULL, err);
 }
 
-static int new_policy(const char *profile, const char *const *argv, bool interactive,
-                      struct hutch_policy **ret, struct hutch_error *err)
+/* `said_by` is what named the profile, for errors about its name. */
+static int merge_profile(const char *profile, const char *said_by, struct hutch_policy **ret,
+                         struct hutch_error *err)
+{
+    const char *name = profile ? profile : variable("HUTCH_PROFILE");
+    int r = hutch_policy_new(name, ret, err);
+
+    if (r < 0 && str_eq(err->where, "profile"))
+        snprintf(err->where, sizeof err->where, "%s", profile ? said_by : "HUTCH_PROFILE");
+    return r;
+}
+
+static int new_policy(const char *profile, const char *said_by, const char *const *argv,
+                      bool interactive, struct hutch_policy **ret, struct hutch_error *err)
 {
     struct hutch_policy *policy = NULL;
 
-    int r = hutch_policy_new(profile ? profile : variable("HUTCH_PROFILE"), &policy, err);
+    int r = merge_profile(profile, said_by, &policy, err);
     if (r == 0 && interactive)
         r = lift_time_limits(policy, err);
     if (r == 0 && argv && *argv)
@@ -389,7 +402,7 @@ static int new_policy(const char *profile, const char *const *argv, bool interac
 int options_new_policy(const char *profile, const char *const *argv, struct hutch_policy **ret,
                        struct hutch_error *err)
 {
-    return new_policy(profile, argv, false, ret, err);
+    return new_policy(profile, "profile", argv, false, ret, err);
 }
 
 static int make_policy(struct options *options, const struct parser *parser,
@@ -397,7 +410,8 @@ static int make_policy(struct options *options, const struct parser *parser,
 {
     const char *const *argv = options_limits_auto(options) ? options->argv : NULL;
 
-    int r = new_policy(options->profile, argv, parser->command->interactive, &options->policy, err);
+    int r = new_policy(options->profile, "--profile", argv, parser->command->interactive,
+                       &options->policy, err);
     if (r == 0)
         r = merge_files(options->policy, parser, err);
     if (r == 0)

@@ -73,7 +73,8 @@ static void bad_input_is_refused(void)
         {{"run", "--output", "99999999999999999999", "--", "true"}, "--output"},
         {{"run", "--layout", "round", "--", "true"}, "round"},
         {{"run", "--net", "some", "--", "true"}, "some"},
-        {{"run", "--profile", "none", "--", "true"}, "none"},
+        {{"run", "--profile", "none", "--", "true"}, "'none'"},
+        {{"run", "-p", "none", "--", "true"}, "(at --profile)"},
         {{"run", "--profile", "../etc/passwd", "--", "true"}, "../etc/passwd"},
         {{"run", "--policy", "none.json", "--", "true"}, "none.json"},
         {{"run", "--policy", "bad.json", "--", "true"}, "bad.json"},
@@ -107,6 +108,8 @@ static void bad_input_is_refused(void)
                   cases[i].args[2] ? cases[i].args[2] : "", end.status, end.out, end.err);
         CHECK_HAS(end.err, cases[i].part);
     }
+    REQUIRE(setenv("HUTCH_PROFILE", "none", 1) == 0);
+    CHECK_HAS(drive_cli(LIST("run", "--", "true")).err, "(at HUTCH_PROFILE)");
 }
 
 static void streams_pass_through(void)
