@@ -59,6 +59,12 @@ static int describe_mount(const struct plan *plan, uint32_t index, int error,
     str_printable(mount->target, target, sizeof target);
     str_printable(mount->source ? mount->source : "", source, sizeof source);
 
+    if (error == EIDRM)
+        return err_set(
+            err, HUTCH_ESTATE, "mounts",
+            "'%s' was replaced or removed on the host, and what %s it in the sandbox went "
+            "with it: the sandbox was ended, start it anew",
+            target, mount->why == WHY_HIDE ? "hid" : "protected");
     switch (mount->kind) {
     case MOUNT_BIND:
         if (error == ESTALE)

@@ -121,6 +121,27 @@ static void finish_set_up(struct init *init)
 
 /* ---- Serving ---- */
 
+/*
+ * A path that was hidden or protected lies open: somebody on the host has replaced it. Nothing may go on, and
+ * nothing can be started any more.
+ */
+static _Noreturn void lose(struct init *init, int mount)
+{
+    kill(-1, SIGKILL);
+    sys_wait_all();
+    watch_end(&init->watch);
+    give_up(init, STEP_MOUNTS, (uint32_t)mount, -EIDRM);
+}
+
+static void look(struct init *init)
+{
+    int lost = cover_find_lost(&init->cover);
+
+    if (lost >= 0)
+        lose(init, lost);
+    watch_look(&init->watch);
+}
+
 /* Whether something has come to be in a watched directory since the last look. Empties FD_SIGNALS. */
 static bool has_changed(void)
 {
@@ -231,10 +252,7 @@ static void exec_failed(struct init *init, const struct proto_request *request,
 /* A command that takes long to start, for whatever reason, keeps nobody from being watched. */
 static void watch_meanwhile(void *arg)
 {
-    struct init *init = arg;
-
-    if (init->plan->watch_count > 0)
-        watch_look(&init->watch);
+    look(arg);
 }
 
 struct init_spawn init_new_spawn(struct init *init)
@@ -507,7 +525,7 @@ static void serve_signals(struct init *init)
     struct sys_exit ended;
 
     if (has_changed())
-        watch_look(&init->watch);
+        look(init);
     /* Every child: commands are reported, orphans that became ours are just reaped. */
     for (int pid = sys_wait_any(&ended); pid > 0; pid = sys_wait_any(&ended)) {
         /* What the process of the only command has failed with is that command's failure. */
@@ -558,7 +576,7 @@ static _Noreturn void serve(struct init *init)
             end(init);
         notify_serve(&init->notify, fds + NOTIFY, count);
         if (watch_timeout(&init->watch) >= 0)
-            watch_look(&init->watch);
+            look(init);
         if (fds[SIGNALS].revents)
             serve_signals(init);
         if (fds[SOCKET].revents)
@@ -586,6 +604,9 @@ _Noreturn void init_main(const struct init_args *args)
         give_up(&init, step, index, r);
     init.notify.report = init.watch.report = report_violation;
     init.notify.arg = init.watch.arg = &init;
+    int lost = cover_open(&init.cover, init.plan, &init.watch);
+    if (lost >= 0)
+        give_up(&init, STEP_MOUNTS, (uint32_t)lost, -EIDRM);
     watch_look(&init.watch);
     sys_children_usage(&init.before);
 

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "backend/native/cover.h"
 #include "backend/native/init.h"
 #include "backend/native/notify.h"
 #include "backend/native/proto.h"
@@ -61,6 +62,7 @@ struct init {
     struct init_reports nobodys; /* of no run that is there, since the last command began */
     struct notify notify;
     struct watch watch;
+    struct cover cover;
     struct rusage before; /* what our own children had used before the first command */
     uint64_t step_ns[STEP_COUNT];
     uint64_t last_ns;

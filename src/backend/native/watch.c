@@ -190,6 +190,19 @@ static bool is_watched(const struct watch *watch, const struct stat *st)
  * By dnotify, the old way: the end of an inotify descriptor waits for a grace period of the kernel,
  * ten milliseconds that every run would pay. Its marks end with the directory's descriptor.
  */
+static int notify_of(int dir)
+{
+    return ret_errno(fcntl(dir, F_NOTIFY, DN_CREATE | DN_RENAME | DN_DELETE | DN_MULTISHOT));
+}
+
+static void watch_take(struct watch *watch, int *fd)
+{
+    if (*fd < 0 || watch->count == WATCH_DIRECTORIES || notify_of(*fd) < 0)
+        watch->polls = true;
+    else
+        watch->directories[watch->count++] = fd_take(fd);
+}
+
 static void watch_directory(struct watch *watch, int dir)
 {
     struct stat st;
@@ -197,12 +210,16 @@ static void watch_directory(struct watch *watch, int dir)
     if (watch->polls || (fstat(dir, &st) == 0 && is_watched(watch, &st)))
         return;
     fd_auto int fd = ret_errno(openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (fd < 0 || watch->count == WATCH_DIRECTORIES ||
-        fcntl(fd, F_NOTIFY, DN_CREATE | DN_RENAME | DN_MULTISHOT) < 0) {
-        watch->polls = true;
+    watch_take(watch, &fd);
+}
+
+void watch_add(struct watch *watch, int *fd)
+{
+    struct stat st;
+
+    if (*fd >= 0 && fstat(*fd, &st) == 0 && is_watched(watch, &st))
         return;
-    }
-    watch->directories[watch->count++] = fd_take(&fd);
+    watch_take(watch, fd);
 }
 
 /* What could not be looked at for want of memory or descriptors is looked at again, and again. */
@@ -270,8 +287,7 @@ int watch_open(struct watch *watch, const struct plan *plan)
         if (fd < 0)
             return fd;
         watch->directories[watch->count++] = fd;
-        watch->polls = watch->polls ||
-                       fcntl(fd, F_NOTIFY, DN_CREATE | DN_RENAME | DN_MULTISHOT) < 0;
+        watch->polls = watch->polls || notify_of(fd) < 0;
     }
     return 0;
 }

@@ -42,6 +42,9 @@ struct watch {
  */
 int watch_open(struct watch *watch, const struct plan *plan);
 
+/* Look when something in this directory changes, too. Takes *fd; where that fails, every now and then. */
+void watch_add(struct watch *watch, int *fd);
+
 /*
  * Look at every watched path: follow directories that have appeared, undo what must not be, remove some of
  * what was undone. To be called at first, on every WATCH_SIGNAL, and after watch_timeout().

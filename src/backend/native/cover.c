@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "backend/native/cover.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/stat.h> /* some libcs have no statx */
+#include <stdbool.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "sys/path.h"
+#include "sys/ret.h"
+
+#define K_STATX_ATTR_MOUNT_ROOT 0x2000
+#define PATH_ROOM 4096
+
+static bool is_cover(const struct plan_mount *mount)
+{
+    return mount->why == WHY_HIDE || mount->why == WHY_PROTECT || mount->why == WHY_PIN;
+}
+
+enum sight { SEEN, LOST, UNSEEN };
+
+static enum sight look(const char *path)
+{
+    struct statx st;
+
+    if (syscall(SYS_statx, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_TYPE, &st) <
+        0)
+        return errno == ENOENT || errno == ENOTDIR ? LOST : UNSEEN;
+    /* A kernel that cannot tell is older than 5.8. */
+    if (!(st.stx_attributes_mask & K_STATX_ATTR_MOUNT_ROOT))
+        return SEEN;
+    return st.stx_attributes & K_STATX_ATTR_MOUNT_ROOT ? SEEN : LOST;
+}
+
+/* The directory in which it lies, which is where it could be replaced. */
+static void watch_parent(struct watch *watch, int root, const char *path)
+{
+    char parent[PATH_ROOM];
+    const char *slash = strrchr(path, '/');
+    size_t len = (size_t)(slash - path);
+
+    if (len >= sizeof parent)
+        return;
+    memcpy(parent, path, len);
+    parent[len] = '\0';
+    fd_auto int fd = sys_open_beneath(root, len > 0 ? parent + 1 : ".", O_RDONLY | O_DIRECTORY, 0);
+    watch_add(watch, &fd);
+}
+
+int cover_open(struct cover *cover, const struct plan *plan, struct watch *watch)
+{
+    fd_auto int root = ret_errno(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    unsigned ordinal = 0;
+    int lost = -1;
+
+    *cover = (struct cover){.plan = plan};
+    for (size_t i = 0; i < plan->mount_count; i++) {
+        if (!is_cover(&plan->mounts[i]))
+            continue;
+        /* Before the look: what comes after it is told of. */
+        watch_parent(watch, root, plan->mounts[i].target);
+        enum sight sight = look(plan->mounts[i].target);
+        if (sight == LOST)
+            lost = (int)i;
+        if (sight == UNSEEN && ordinal < COVER_UNSEEN_MAX)
+            cover->unseen[ordinal] = true;
+        ordinal++;
+    }
+    return lost;
+}
+
+int cover_find_lost(const struct cover *cover)
+{
+    unsigned ordinal = 0;
+
+    for (size_t i = 0; i < cover->plan->mount_count; i++) {
+        if (!is_cover(&cover->plan->mounts[i]))
+            continue;
+        bool unseen = ordinal < COVER_UNSEEN_MAX && cover->unseen[ordinal];
+        if (!unseen && look(cover->plan->mounts[i].target) != SEEN)
+            return (int)i;
+        ordinal++;
+    }
+    return -1;
+}
