@@ -42,7 +42,9 @@ static void upload_one(const struct hutch_sandbox *sandbox, const struct work *w
     }
     arena_init(&arena);
     options.mode = file->mode;
-    int r = work_write(work, file->path, file->data, file->len, &options, &arena, &written, err);
+    int r = files_check_watched(sandbox, file->path, &arena, err);
+    if (r == 0)
+        r = work_write(work, file->path, file->data, file->len, &options, &arena, &written, err);
     if (r == 0)
         sandbox_file_written(sandbox, written.path, written.size);
     arena_clear(&arena);

@@ -55,8 +55,10 @@ int sys_unix_diag_has(int diag, dev_t dev, ino_t ino)
 {
     _Alignas(struct nlmsghdr) char buffer[8192];
     bool found = false;
-    int r = ask(diag);
 
+    if ((uint64_t)ino >> 32) /* then another file could be meant */
+        return 0;
+    int r = ask(diag);
     if (r < 0)
         return r;
     for (;;) {

@@ -224,6 +224,9 @@ static void rules_hold_for_calls(void)
     CHECK_TEXT("state", call_delete(sandbox, "prot"));
     CHECK_TEXT("denied", call_delete(sandbox, "prot/f"));
     CHECK_TEXT("<denied>", call_read(sandbox, "hidden"));
+    /* Nor made, where it would be undone. */
+    CHECK_TEXT("denied", call_write(sandbox, ".envrc", "x"));
+    CHECK_TEXT("denied", call_write(sandbox, "./.vscode/tasks.json", "x"));
     hutch_sandbox_close(sandbox);
     box_expect("work/new");
     box_expect("out/w/new");
