@@ -1,23 +1,80 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include <cmocka.h>
 
 /*
  * Random operations: through the calls on "@/root/ws", and with plain POSIX on "@/copy". Each must come
- * out the same, errors too, and so must the trees.
+ * out the same, errors too, and so must the trees. Meanwhile somebody keeps exchanging the link by which the
+ * calls come to "ws" with another one, and a directory beside it with a link to the outside.
  */
 #include "work/work.h"
 
 #define INSIDE_IN_MEMORY
 #include "inside.h"
 
-#define OPERATIONS 10000
-#define COMPARE_EVERY 20
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define OPERATIONS 10000 /* each takes ten times as long */
+#endif
+#endif
+#ifndef OPERATIONS
+#define OPERATIONS 100000
+#endif
+#define COMPARE_EVERY 200
+
+static volatile unsigned long *flips;
+static pid_t flipper;
+
+static _Noreturn void flip_for_ever(void)
+{
+    static const char *const pairs[][2] = {{"/now", "/then"}, {"/dir", "/link"}};
+    char paths[2][2][PATH_MAX];
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (int i = 0; i < 4; i++)
+        snprintf(paths[i / 2][i % 2], PATH_MAX, "%s", host(pairs[i / 2][i % 2]));
+    for (unsigned i = 0;; i = !i) {
+        if (syscall(SYS_renameat2, AT_FDCWD, paths[i][0], AT_FDCWD, paths[i][1], 2) == 0)
+            ++*flips;
+        if (*flips % 64 == 0)
+            sched_yield();
+    }
+}
+
+static int setup(void **state)
+{
+    if (inside_setup(state) < 0 || symlink("ws", host("/now")) < 0 ||
+        symlink("./ws", host("/then")) < 0 || mkdir(host("/dir"), 0755) < 0 ||
+        symlink(at("@/copy"), host("/link")) < 0)
+        return -1;
+    work.cwd = "/now";
+    flips = mmap(NULL, sizeof *flips, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (flips == MAP_FAILED)
+        return -1;
+    flipper = fork();
+    if (flipper == 0)
+        flip_for_ever();
+    return flipper < 0 ? -1 : 0;
+}
+
+static int teardown(void **state)
+{
+    kill(flipper, SIGKILL);
+    waitpid(flipper, NULL, 0);
+    print_message("# %lu exchanges\n", *flips);
+    return inside_teardown(state);
+}
 
 static uint64_t seed = 1;
 
@@ -445,7 +502,7 @@ static void same_as_plain_calls(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(same_as_plain_calls, inside_setup, inside_teardown),
+        cmocka_unit_test_setup_teardown(same_as_plain_calls, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
