@@ -31,10 +31,13 @@ int events_open(struct events *events, const char *path, struct hutch_error *err
 
     flag->path = path;
     flag->output = true;
-    if (path && str_eq(path, "-"))
+    if (path && str_eq(path, "-")) {
         flag->fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
-    else if (path)
+        if (flag->fd < 0)
+            r = err_sys(err, -errno, "--events", "cannot write events to standard error");
+    } else if (path) {
         r = open_file(flag, "--events", err);
+    }
     if (r < 0)
         return r;
 

@@ -214,7 +214,10 @@ const char *plan_controller_name(enum plan_controller controller);
 /* Whether what is written there lands on a disk of the host. */
 bool plan_mount_grows(const struct plan_mount *mount);
 
-/* One command in the sandbox of a plan: what a run adds to it. Its strings are the plan's. */
+/*
+ * One command in the sandbox of a plan: what a run adds to it. Its strings are the plan's, or in the arena
+ * that was given.
+ */
 struct plan_command {
     const char *const *argv;
     const char *cwd;        /* inside, absolute */

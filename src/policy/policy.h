@@ -4,7 +4,7 @@
  * host: paths are kept as written, nothing is looked up.
  *
  * Every setting is a row of policy_fields[] (fields.c). JSON, flags, help, man page and schema are
- * loops over that table; a setting is added there and nowhere else in this folder.
+ * loops over that table; a setting is added there, with its name in enum policy_id.
  */
 #pragma once
 

@@ -131,7 +131,7 @@ static bool look_at_maps(struct growth *growth)
         len = len + (size_t)got - done;
         memmove(text, text + done, len);
     }
-    if (len == MAPS_SIZE || total >= MAPS_MAX) /* made to be unreadable */
+    if (got < 0 || len == MAPS_SIZE || total >= MAPS_MAX) /* or made to be unreadable */
         growth_set_unseen(growth);
     return total > 0;
 }

@@ -11,8 +11,8 @@
 #include "backend/native/proto.h"
 
 /*
- * Translate one message of `len` bytes. `command` is the command that was passed to the sandbox,
- * NULL before there is one. ret->terminal is not touched: descriptors are the caller's matter.
+ * Translate one message of `len` bytes. `command` is what its run was started with, NULL when there never
+ * was such a run. ret->terminal is not touched: descriptors are the caller's matter.
  */
 int answer_read(const struct plan *plan, const struct plan_command *command,
                 const struct proto_answer *answer, size_t len, struct sandbox_event *ret);

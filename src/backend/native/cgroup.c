@@ -37,7 +37,7 @@ static const char *hierarchy(const struct native_cgroup *cgroup, size_t i)
 static int make_group(struct native_cgroup *cgroup, size_t i, struct hutch_error *err)
 {
     int parent = cgroup->where->parent[i];
-    int r = sys_cgroup_make(parent, cgroup->name);
+    int r = cgroup->made[i] ? 0 : sys_cgroup_make(parent, cgroup->name);
 
     if (r < 0)
         return err_sys(err, r, "cgroup", "cannot make the control group '%s' (%s)%s", cgroup->name,
@@ -217,7 +217,7 @@ int native_cgroup_complete(struct native_cgroup *cgroup)
 
     if (!cgroup->later)
         return 0;
-    if (!cgroup->made[CONTROLLER_CPUACCT]) {
+    if (cgroup->dir[CONTROLLER_CPUACCT] < 0) {
         int r = make_group(cgroup, CONTROLLER_CPUACCT, NULL);
         if (r < 0)
             return -EIO;

@@ -61,7 +61,7 @@ static int clone_process(const struct native *native, uint64_t flags, int *ret_p
 
 int native_clone_init(struct native *native, int *trees, struct hutch_error *err)
 {
-    /* And the network, made by init (see there). */
+    /* And the network, made by the first command's process (see spawn.c). */
     const uint64_t flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC |
                            CLONE_NEWUTS | CLONE_NEWCGROUP;
     int pair[2];

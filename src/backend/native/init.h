@@ -48,7 +48,7 @@ struct init_spawn {
     const struct plan *plan;
     uint32_t umask;
     const char *cwd;
-    char **argv; /* with one free slot before argv[0] and one after the end, for scripts */
+    char **argv; /* with one free slot before argv[0], for scripts */
     char **envp;
     int stdio[3];
     int terminal; /* slave, or -1 */

@@ -18,7 +18,7 @@ size_t request_slot_count(const struct proto_request *request);
 /* The strings of an EXEC; pointers into its text and its slots. */
 struct request_strings {
     const char *cwd;
-    char **argv; /* with one free slot before argv[0] and one after the end, for scripts */
+    char **argv; /* with one free slot before argv[0], for scripts */
     char **envp;
 };
 
