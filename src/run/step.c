@@ -170,7 +170,7 @@ static int on_gone(struct hutch_run *run, struct hutch_error *err)
     if (run->ending == HUTCH_EXITED)
         return err_set(err, HUTCH_EINTERNAL, "sandbox",
                        "the sandbox's first process ended unexpectedly (%s %d): the host may be "
-                       "out of memory",
+                       "out of memory, or the limit on it too low for any program",
                        ended->signal ? "signal" : "status",
                        ended->signal ? ended->signal : ended->code);
     /* We killed it: its usage includes its children's. */
