@@ -49,6 +49,19 @@ static void signals_end_it(void)
     }
 }
 
+/* Whatever it fails with: one that may have no second process has not been refused one. */
+static void failures_of_a_single_process(void)
+{
+    const struct hutch_result *result = drive_run(LIST("--processes", "1"),
+                                                  LIST("sh", "-c", "exit 3"));
+
+    CHECK_INT(HUTCH_EXITED, result->reason);
+    CHECK_INT(3, result->exit_code);
+    result = drive_run(LIST("--processes", "1"), LIST("sh", "-c", "kill -SEGV $$"));
+    CHECK_INT(HUTCH_SIGNALED, result->reason);
+    CHECK_INT(SIGSEGV, result->signal);
+}
+
 static void what_cannot_be_executed(void)
 {
     static const struct {
@@ -701,6 +714,7 @@ int main(void)
     static const struct box_test tests[] = {
         {"exit statuses", exit_statuses},
         {"signals end it", signals_end_it},
+        {"failures of a single process", failures_of_a_single_process},
         {"what cannot be executed", what_cannot_be_executed},
         {"scripts run", scripts_run},
         {"commands are found in the path", commands_are_found_in_the_path},
