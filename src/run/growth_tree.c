@@ -18,6 +18,7 @@
 
 #include "base/fd.h"
 #include "run/growth_state.h"
+#include "sys/dirent.h"
 #include "sys/path.h"
 #include "sys/ret.h"
 
@@ -124,15 +125,7 @@ static bool was_closed(const struct growth *growth, int dir)
     return fstat(dir, &st) < 0 || st.st_ctim.tv_sec >= growth->since;
 }
 
-struct name_head { /* struct linux_dirent64 */
-    uint64_t ino;
-    int64_t next;
-    unsigned short len;
-    unsigned char type;
-    char name[];
-};
-
-static int look_at_name(struct growth *growth, const struct name_head *entry)
+static int look_at_name(struct growth *growth, const struct sys_dirent *entry)
 {
     const struct root *root = &growth->roots[growth->root];
     struct filesystem *fs = &growth->filesystems[root->fs];
@@ -170,8 +163,8 @@ static int read_names(struct growth *growth)
         return 0;
     }
     while (growth->names_at < growth->names_len && growth->level_count == depth) {
-        const struct name_head *entry = (const struct name_head *)(growth->names +
-                                                                   growth->names_at);
+        const struct sys_dirent *entry = (const struct sys_dirent *)(growth->names +
+                                                                     growth->names_at);
         growth->names_at += entry->len;
         int r = look_at_name(growth, entry);
         if (r < 0)

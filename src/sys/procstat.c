@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "base/num.h"
+#include "sys/dirent.h"
 #include "sys/ret.h"
 
 /* include/linux/sched.h */
@@ -193,14 +194,6 @@ int sys_procmem_read(int proc, pid_t pid, bool exact, struct sys_procmem *ret)
 
 /* ---- Lists ---- */
 
-struct dirent_head { /* struct linux_dirent64 */
-    uint64_t ino;
-    int64_t off;
-    unsigned short len;
-    unsigned char type;
-    char name[];
-};
-
 int sys_proclist_open(struct sys_proclist *list, int proc, const char *path)
 {
     list->at = list->len = 0;
@@ -231,7 +224,7 @@ int sys_proclist_next(struct sys_proclist *list, int *ret)
             list->at = 0;
             list->len = (size_t)r;
         }
-        const struct dirent_head *entry = (const struct dirent_head *)(list->buffer + list->at);
+        const struct sys_dirent *entry = (const struct sys_dirent *)(list->buffer + list->at);
         list->at += entry->len;
         if (is_number(entry->name, ret))
             return 1;

@@ -10,15 +10,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-
-/* struct linux_dirent64 of the kernel. */
-struct k_dirent {
-    uint64_t ino;
-    int64_t off;
-    unsigned short len;
-    unsigned char type;
-    char name[];
-};
+#include "sys/dirent.h"
 
 struct listing {
     struct arena *arena;
@@ -27,7 +19,7 @@ struct listing {
     struct names names;
 };
 
-static int add(struct listing *listing, const struct k_dirent *entry)
+static int add(struct listing *listing, const struct sys_dirent *entry)
 {
     struct names *names = &listing->names;
 
@@ -54,7 +46,7 @@ static int compare(const void *a, const void *b)
 int names_read(int dir, size_t max, struct arena *arena, struct names *ret)
 {
     struct listing listing = {.arena = arena, .max = max};
-    _Alignas(struct k_dirent) char block[16384];
+    _Alignas(struct sys_dirent) char block[16384];
     long len;
 
     while (!listing.names.truncated &&
@@ -64,7 +56,7 @@ int names_read(int dir, size_t max, struct arena *arena, struct names *ret)
         if (len < 0)
             return -errno;
         for (long at = 0; at < len;) {
-            const struct k_dirent *entry = (const void *)(block + at);
+            const struct sys_dirent *entry = (const void *)(block + at);
             int r = add(&listing, entry);
             if (r < 0)
                 return r;

@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "base/num.h"
 #include "sys/clock.h"
+#include "sys/dirent.h"
 #include "sys/path.h"
 #include "sys/procfs.h"
 #include "sys/ret.h"
@@ -36,19 +37,12 @@ static bool is_late(uint64_t until_ns)
 
 static void remove_entries(int dir, int depth, uint64_t until_ns)
 {
-    struct entry { /* struct linux_dirent64 */
-        uint64_t ino;
-        int64_t off;
-        unsigned short len;
-        unsigned char type;
-        char name[];
-    };
-    _Alignas(struct entry) char buffer[2048];
+    _Alignas(struct sys_dirent) char buffer[2048];
     long got;
 
     while ((got = syscall(SYS_getdents64, dir, buffer, sizeof buffer)) > 0) {
         for (long at = 0; at < got;) {
-            const struct entry *entry = (const struct entry *)(buffer + at);
+            const struct sys_dirent *entry = (const struct sys_dirent *)(buffer + at);
             at += entry->len;
             if (is_late(until_ns))
                 return;
