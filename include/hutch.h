@@ -898,8 +898,8 @@ HUTCH_API int hutch_shell_exec(struct hutch_shell *shell, const char *command, u
                                struct hutch_result **ret, struct hutch_error *err);
 
 /*
- * EXEC: the same for programs with their own loop. Step hutch_shell_run() until it has ended, then call
- * hutch_shell_finish(), before which the shell takes no other command.
+ * EXEC: the same for programs with their own loop. Step hutch_shell_run() until it has ended, or a step has
+ * failed, then call hutch_shell_finish(), before which the shell takes no other command.
  */
 HUTCH_API int hutch_shell_start(struct hutch_shell *shell, const char *command, uint64_t timeout_ms,
                                 struct hutch_error *err);
@@ -913,7 +913,9 @@ HUTCH_API struct hutch_run *hutch_shell_run(const struct hutch_shell *shell);
 
 /*
  * Take the result of that run, which must have ended (HUTCH_ESTATE otherwise). The caller owns *ret; free
- * it with hutch_result_free(). A PTY shell is then over and can only be read from and closed.
+ * it with hutch_result_free(). A run of which a step has failed has no result: it is freed, the return is
+ * negative, and the shell takes the next command. A PTY shell is over either way and can only be read from
+ * and closed.
  */
 HUTCH_API int hutch_shell_finish(struct hutch_shell *shell, struct hutch_result **ret,
                                  struct hutch_error *err);

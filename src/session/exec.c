@@ -89,19 +89,24 @@ struct hutch_run *hutch_shell_run(const struct hutch_shell *shell)
     return shell ? shell->run : NULL;
 }
 
-/* The run has ended: take its result, and the shell is free again. */
-static int take_result(struct hutch_shell *shell, struct hutch_result **ret,
-                       struct hutch_error *err)
+/* There is no more to expect of the run: the shell is free again. */
+static void drop_run(struct hutch_shell *shell)
 {
-    int r = hutch_run_result(shell->run, ret, err);
-    if (r < 0)
-        return r;
     hutch_run_free(shell->run);
     shell->run = NULL;
     shell->ended = shell->generation;
-    if (shell->mode == HUTCH_SHELL_EXEC && (*ret)->reason == HUTCH_EXITED)
+}
+
+/* `stepped` is what the last step of the run returned, and not 0: it has a result, or has failed. */
+static int take_result(struct hutch_shell *shell, int stepped, struct hutch_result **ret,
+                       struct hutch_error *err)
+{
+    int r = stepped < 0 ? stepped : hutch_run_result(shell->run, ret, err);
+
+    drop_run(shell);
+    if (r == 0 && shell->mode == HUTCH_SHELL_EXEC && (*ret)->reason == HUTCH_EXITED)
         shell_drop_unfit(shell, shell->ended);
-    return 0;
+    return r;
 }
 
 int hutch_shell_finish(struct hutch_shell *shell, struct hutch_result **ret,
@@ -111,19 +116,17 @@ int hutch_shell_finish(struct hutch_shell *shell, struct hutch_result **ret,
         return err_set(err, HUTCH_EINVALID, shell ? "ret" : "shell", "NULL was given");
     if (!shell->run)
         return err_set(err, HUTCH_ESTATE, "shell", "nothing runs in it");
-    return take_result(shell, ret, err);
+    int stepped = hutch_run_step(shell->run, 0, err); /* once more: it says how the last one went */
+    if (stepped == 0)
+        return err_set(err, HUTCH_ESTATE, "shell", "what runs in it has not ended");
+    return take_result(shell, stepped, ret, err);
 }
 
-/* Wait for the run and take its result. One that failed is given up, so that the shell is free again. */
 static int finish(struct hutch_shell *shell, struct hutch_result **ret, struct hutch_error *err)
 {
     int r = hutch_run_finish(shell->run, NULL, err);
-    if (r >= 0)
-        return take_result(shell, ret, err);
-    hutch_run_free(shell->run);
-    shell->run = NULL;
-    shell->ended = shell->generation;
-    return r;
+
+    return take_result(shell, r < 0 ? r : 1, ret, err);
 }
 
 int hutch_shell_exec(struct hutch_shell *shell, const char *command, uint64_t timeout_ms,

@@ -439,6 +439,35 @@ static void one_at_a_time(void)
     close_all();
 }
 
+/* A step of a command that cannot even start fails; the shell is there for the next one. */
+static void a_run_that_fails_is_given_up(void)
+{
+    struct hutch_command open_up = HUTCH_COMMAND_INIT;
+    struct hutch_result *result = NULL;
+    int r;
+
+    open_sandbox(NULL);
+    open_shell(NULL);
+    EXEC("V=kept; cd /usr; chmod 0 \"$OLDPWD\"", 0, "");
+    for (int i = 0; i < 2; i++) {
+        REQUIRE(hutch_shell_start(shell, "echo never", 0, &err) == 0);
+        while ((r = hutch_run_step(hutch_shell_run(shell), -1, &err)) == 0)
+            ;
+        CHECK(r < 0);
+        CHECK(hutch_shell_finish(shell, &result, &err) < 0 && !result);
+        CHECK(!hutch_shell_run(shell));
+    }
+    CHECK(hutch_shell_exec(shell, "echo never", 0, &result, &err) < 0 && !result);
+
+    open_up.argv = LIST("chmod", "700", box.work);
+    open_up.cwd = "/";
+    REQUIRE(hutch_sandbox_exec(sandbox, &open_up, &result, &err) == 0);
+    CHECK_INT(0, result->status);
+    hutch_result_free(result);
+    EXEC("pwd; echo $V", 0, "/usr\nkept\n");
+    close_all();
+}
+
 struct seen {
     char text[512];
 };
@@ -635,6 +664,7 @@ int main(void)
         {"long commands", long_commands},
         {"shells do not meet", shells_do_not_meet},
         {"one at a time", one_at_a_time},
+        {"a run that fails is given up", a_run_that_fails_is_given_up},
         {"events and refusals", events_and_refusals},
         {"talks on a terminal", talks_on_a_terminal},
         {"a terminal keeps its last output", a_terminal_keeps_its_last_output},

@@ -80,6 +80,8 @@ void run_step_once(struct server_run *run)
 
     if (r > 0 && run->shell)
         r = hutch_shell_finish(run->shell->shell, &run->result, &run->error);
+    else if (r < 0 && run->shell)
+        hutch_shell_finish(run->shell->shell, &run->result, NULL); /* gives it up; why is known */
     else if (r > 0)
         r = hutch_run_result(run->run, &run->result, &run->error);
     else if (r == 0)
