@@ -73,6 +73,20 @@ static void take_line(const char *line, size_t len)
     outbox_clear(&outbox);
 }
 
+/* An id is one that an answer can have. */
+static void take_head(const char *line, size_t len)
+{
+    str_auto char *id = message_early_id(line, len);
+    struct outbox outbox;
+
+    if (!id)
+        return;
+    outbox_init(&outbox, -1);
+    answer_error(&outbox, id, RPC_REQUEST, &(struct hutch_error){.code = HUTCH_EINVALID});
+    check_answer(&outbox, id);
+    outbox_clear(&outbox);
+}
+
 static void take_lines(struct lines *lines)
 {
     enum lines_next next;
@@ -80,8 +94,10 @@ static void take_lines(struct lines *lines)
     size_t len;
 
     while ((next = lines_next(lines, &line, &len)) != LINES_NONE) {
-        if (next == LINES_TOO_LONG)
+        if (next == LINES_TOO_LONG) {
+            take_head(line, len);
             continue;
+        }
         require(len <= LINE_MOST && (len == 0 || !memchr(line, '\n', len)));
         take_line(line, len);
     }

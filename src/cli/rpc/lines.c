@@ -38,14 +38,15 @@ static void tidy(struct lines *lines)
     lines->start = 0;
 }
 
-/* Room for `len` more bytes, which is not 0. */
+/* Room for `len` more bytes, which is not 0. Not twice the room of the longest line. */
 static char *reserve(struct lines *lines, size_t len)
 {
     tidy(lines);
     if (lines->cap - lines->end < len) {
         size_t need = lines->end + len;
         assert(need > 0);
-        size_t cap = lines->cap * 2 > need ? lines->cap * 2 : need;
+        size_t cap = lines->cap * 2 < lines->max + CHUNK ? lines->cap * 2 : lines->max + CHUNK;
+        cap = cap > need ? cap : need;
         char *data = realloc(lines->data, cap);
 
         if (!data)

@@ -22,7 +22,7 @@ struct lines {
 enum lines_next {
     LINES_NONE,     /* no whole line has arrived */
     LINES_ONE,      /* *ret is a line of *len bytes, without its newline */
-    LINES_TOO_LONG, /* one was, and is dropped */
+    LINES_TOO_LONG, /* one was, and is dropped; *ret is its beginning, of *len bytes */
 };
 
 void lines_init(struct lines *lines, size_t max);

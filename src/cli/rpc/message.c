@@ -63,6 +63,43 @@ char *message_id(const json_t *value)
     return text;
 }
 
+/* Where the last member that is all there ends: at the last comma that is in no string and no value. */
+static size_t whole_members(const char *line, size_t len)
+{
+    size_t depth = 0, end = 0;
+    bool quoted = false;
+
+    for (size_t i = 0; i < len; i++) {
+        char c = line[i];
+
+        if (c == '"')
+            quoted = !quoted;
+        else if (quoted && c == '\\')
+            i++;
+        else if (!quoted && (c == '[' || c == '{'))
+            depth++;
+        else if (!quoted && (c == ']' || c == '}') && depth > 0)
+            depth--;
+        else if (!quoted && c == ',' && depth == 1)
+            end = i;
+    }
+    return end;
+}
+
+char *message_early_id(const char *line, size_t len)
+{
+    char head[MESSAGE_HEAD + 1];
+    json_auto_ref json_t *root = NULL;
+
+    len = whole_members(line, len < MESSAGE_HEAD ? len : MESSAGE_HEAD);
+    memcpy(head, line, len);
+    head[len++] = '}';
+    /* What was found is a guess until it has been read as any message is. */
+    if (json_parse_object(head, len, sizeof head, "line", &root, NULL) < 0)
+        return NULL;
+    return message_id(json_object_get(root, "id"));
+}
+
 static int read_id(struct message *message, struct hutch_error *err)
 {
     json_t *id = json_object_get(message->root, "id");

@@ -17,7 +17,8 @@ enum rpc_code {
 };
 
 enum {
-    MESSAGE_MAX = 8 << 20, /* bytes of a line */
+    MESSAGE_MAX = 32 << 20, /* bytes of a line */
+    MESSAGE_HEAD = 4096,    /* so much of a longer one is looked at for its id */
     MESSAGE_VALUES_MAX =
         100000,           /* a small value on the wire takes a hundred times that in memory */
     MESSAGE_ID_MAX = 256, /* bytes of an id; it is kept while its request waits */
@@ -41,3 +42,6 @@ void message_clear(struct message *message);
 
 /* A request's id, a string or a number, as JSON. NULL when it is something else or too long. */
 char *message_id(const json_t *value);
+
+/* The id of a line that is not all there, from its first `len` bytes. NULL when they do not tell. */
+char *message_early_id(const char *line, size_t len);

@@ -136,6 +136,14 @@ void run_add(struct server *server, struct server_run *run)
     server->run_count++;
 }
 
+static int refuse_input(const char *where, const char *why, struct hutch_error *err)
+{
+    int r = err_set(err, HUTCH_EINVALID, where, "%s", why);
+
+    err->sys_errno = EFBIG; /* "too_large" */
+    return r;
+}
+
 static int start(struct server *server, struct server_sandbox *sandbox, const json_t *params,
                  bool exec, struct server_run **ret, struct hutch_error *err)
 {
@@ -145,6 +153,8 @@ static int start(struct server *server, struct server_sandbox *sandbox, const js
     size_t len;
 
     int r = params_bytes(params, "stdin", &input, &len, &held, err);
+    if (r == 0 && len > INPUT_MAX)
+        r = refuse_input("/stdin", "it has more than 8 MiB: write it to a file first", err);
     if (r == 0)
         r = run_may_start(server, err);
     if (r == 0)
@@ -158,7 +168,7 @@ static int start(struct server *server, struct server_sandbox *sandbox, const js
     run->sandbox = sandbox;
     run->exec = exec;
     run->input_eof = exec || input;
-    buf_init(&run->input, SIZE_MAX); /* INPUT_MAX is kept by method_sandbox_write() */
+    buf_init(&run->input, SIZE_MAX); /* INPUT_MAX is kept here and by run_give_input() */
     command.command.stdin_open = input || !exec;
     r = hutch_sandbox_start(sandbox->sandbox, &command.command, on_event, run, &run->run, err);
     if (r < 0) {
@@ -208,14 +218,6 @@ int method_sandbox_start(struct server *server, const struct call *call, struct 
     return r;
 }
 
-static int refuse_input(struct hutch_error *err)
-{
-    int r = err_set(err, HUTCH_EINVALID, "/data", "the command has not read what came before");
-
-    err->sys_errno = EFBIG; /* "too_large" */
-    return r;
-}
-
 int run_give_input(struct server_run *run, const json_t *params, struct hutch_error *err)
 {
     str_auto char *held = NULL;
@@ -228,7 +230,7 @@ int run_give_input(struct server_run *run, const json_t *params, struct hutch_er
     if (run->input_eof)
         return err_set(err, HUTCH_ESTATE, "/run", "run %" PRIu32 " gets no more input", run->id);
     if (run->input.len - run->input_sent + len > INPUT_MAX)
-        return refuse_input(err);
+        return refuse_input("/data", "the command has not read what came before", err);
     buf_add(&run->input, data, len);
     if (run->input.failed)
         abort();

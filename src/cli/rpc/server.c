@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/err.h"
+#include "base/str.h"
 #include "cli/rpc/answer.h"
 #include "cli/rpc/message.h"
 #include "cli/signals.h"
@@ -54,12 +55,14 @@ static void take_line(struct server *server, const char *line, size_t len)
         lines_unread(&server->lines, line);
 }
 
-static void refuse_line(struct server *server)
+/* A line that is too long; its beginning is there, and may say whose it is. */
+static void refuse_line(struct server *server, const char *line, size_t len)
 {
+    str_auto char *id = message_early_id(line, len);
     struct hutch_error err;
 
     err_set(&err, HUTCH_EINVALID, "", "a line has more than %d bytes", MESSAGE_MAX);
-    answer_error(&server->outbox, "null", RPC_REQUEST, &err);
+    answer_error(&server->outbox, id ? id : "null", RPC_REQUEST, &err);
 }
 
 /* Lines that have arrived. Returns whether there may be more of them. */
@@ -73,7 +76,7 @@ static bool take_lines(struct server *server)
         switch (lines_next(&server->lines, &line, &len)) {
         case LINES_NONE: return false;
         case LINES_ONE: take_line(server, line, len); break;
-        case LINES_TOO_LONG: refuse_line(server); break;
+        case LINES_TOO_LONG: refuse_line(server, line, len); break;
         }
     }
     return true;

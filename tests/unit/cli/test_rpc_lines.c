@@ -13,7 +13,7 @@
 
 enum { MAX = 5 };
 
-/* What comes out, as one text: lines in brackets, '!' for one that was too long. */
+/* What comes out, as one text: lines in brackets; of one that is too long the beginning, in others. */
 static void drain(struct lines *lines, struct buf *out)
 {
     const char *line;
@@ -22,7 +22,7 @@ static void drain(struct lines *lines, struct buf *out)
 
     while ((next = lines_next(lines, &line, &len)) != LINES_NONE) {
         if (next == LINES_TOO_LONG)
-            buf_puts(out, "!");
+            buf_printf(out, "(%.*s)", len > MAX ? MAX + 1 : (int)len, line);
         else
             buf_printf(out, "[%.*s]", (int)len, line);
     }
@@ -61,13 +61,13 @@ static void splits_the_same_however_it_arrives(void **state)
         {"\n\n", "[][]"},
         {"a\nb\n", "[a][b]"},
         {"12345\n", "[12345]"},
-        {"123456\n", "!"},
-        {"123456", "!"},
-        {"123456\na\n", "![a]"},
-        {"a\n123456789012345678\nb", "[a]![b]"},
-        {"123456\n123456\n", "!!"},
-        {"12345\n123456\n12345", "[12345]![12345]"},
-        {"123456\n\n", "![]"},
+        {"123456\n", "(123456)"},
+        {"123456", "(123456)"},
+        {"123456\na\n", "(123456)[a]"},
+        {"a\n123456789012345678\nb", "[a](123456)[b]"},
+        {"123456\n123456\n", "(123456)(123456)"},
+        {"12345\n123456\n12345", "[12345](123456)[12345]"},
+        {"123456\n\n", "(123456)[]"},
     };
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {

@@ -127,9 +127,62 @@ static void refuses_what_would_take_too_much(void **state)
     assert_int_equal(read_line(&id), RPC_REQUEST);
 }
 
+/* Only members of the request itself, and only those that are all there. */
+static void finds_the_id_of_a_beginning(void **state)
+{
+    static const struct {
+        const char *head;
+        const char *id; /* NULL: none */
+    } cases[] = {
+        {"{\"id\":7,\"params\":{\"a\":\"xxx", "7"},
+        {"{\"id\" : \"a,}\\\"\" , \"params\":{\"id\":8,\"x", "\"a,}\\\"\""},
+        {"{\"jsonrpc\":\"2.0\",\"id\":-1.5,\"method\":\"m\",\"params\":[[{\"id\":1},", "-1.5"},
+        {"{\"params\":{\"id\":8},\"id\":9,\"x\":\"xxx", "9"},
+        {"{\"\\u0069d\":7,\"x", "7"},
+
+        {"{\"id\":7", NULL},
+        {"{\"id\":77777777777", NULL},
+        {"{\"params\":{\"id\":8,\"a\":\"xxx", NULL},
+        {"{\"params\":{\"id\":8},\"a\":\"xxx", NULL},
+        {"{\"a\":\",\\\"id\\\":7,\",\"b\":\"xxx", NULL},
+        {"{\"a\":\"\\\",\"id\":7,\"b\":\"xxx", NULL},
+        {"{\"id\":7,\"id\":8,\"params\":\"xxx", NULL},
+        {"{\"id\":7,x,\"params\":\"xxx", NULL},
+        {"{\"a\":[}],\"id\":7,\"x", NULL},
+        {"{\"id\":null,\"params\":\"xxx", NULL},
+        {"{\"id\":{},\"params\":\"xxx", NULL},
+        {"[{\"id\":7,\"params\":\"xxx", NULL},
+        {"\"id\":7,\"params\":\"xxx", NULL},
+        {"xxx", NULL},
+        {"", NULL},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        str_auto char *id = message_early_id(cases[i].head, strlen(cases[i].head));
+
+        if (!id != !cases[i].id || (id && !str_eq(id, cases[i].id)))
+            fail_msg("%s: %s", cases[i].head, id ? id : "none");
+    }
+}
+
+static void looks_for_an_id_at_the_beginning_only(void **state)
+{
+    buf_auto struct buf line;
+
+    buf_init(&line, SIZE_MAX);
+    buf_printf(&line, "{\"a\":\"%*s\",\"id\":7,\"b\":1,", MESSAGE_HEAD - 30, "x");
+    str_auto char *early = message_early_id(line.data, line.len);
+    assert_string_equal(early, "7");
+    buf_clear(&line);
+    buf_printf(&line, "{\"a\":\"%*s\",\"id\":7,\"b\":1,", MESSAGE_HEAD, "x");
+    assert_null(message_early_id(line.data, line.len));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(finds_the_id_of_a_beginning),
+        cmocka_unit_test(looks_for_an_id_at_the_beginning_only),
         cmocka_unit_test(reads_or_refuses),
         cmocka_unit_test(refuses_what_would_take_too_much),
     };
