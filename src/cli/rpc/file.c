@@ -17,13 +17,15 @@ static json_t *entry_json(const struct hutch_file_entry *entry)
 
 int method_file_stat(struct server *server, const struct call *call, struct hutch_error *err)
 {
+    struct hutch_file_stat_options options = HUTCH_FILE_STAT_INIT;
     const char *path = params_string(call->params, "path");
     struct server_sandbox *sandbox;
     struct hutch_file_entry *entry;
 
+    options.follow = params_bool(call->params, "follow");
     int r = server_find_sandbox(server, call->params, &sandbox, err);
     if (r == 0)
-        r = hutch_file_stat(sandbox->sandbox, path, NULL, &entry, err);
+        r = hutch_file_stat(sandbox->sandbox, path, &options, &entry, err);
     if (r != 0)
         return r;
     answer_json(&server->outbox, call->id, entry_json(entry));
@@ -33,13 +35,17 @@ int method_file_stat(struct server *server, const struct call *call, struct hutc
 
 int method_file_list(struct server *server, const struct call *call, struct hutch_error *err)
 {
+    struct hutch_file_list_options options = HUTCH_FILE_LIST_INIT;
     const char *path = params_string(call->params, "path");
     struct server_sandbox *sandbox;
     struct hutch_file_entries *entries;
 
+    options.limit = params_count(call->params, "limit", options.limit);
+    options.follow = params_bool(call->params, "follow");
+    options.budget_ms = params_count(call->params, "budget_ms", options.budget_ms);
     int r = server_find_sandbox(server, call->params, &sandbox, err);
     if (r == 0)
-        r = hutch_file_list(sandbox->sandbox, path, NULL, &entries, err);
+        r = hutch_file_list(sandbox->sandbox, path, &options, &entries, err);
     if (r != 0)
         return r;
 
@@ -72,6 +78,8 @@ static json_t *content_json(const struct hutch_file_content *content)
     json_object_set_new(object, "total_lines",
                         number_or_null(content->total_known, content->total_lines));
     json_object_set_new(object, "size", json_integer((json_int_t)content->size));
+    json_object_set_new(object, "modified",
+                        json_integer((json_int_t)(content->modified_ns / 1000000)));
     json_object_set_new(object, "truncated", json_boolean(content->truncated));
     return object;
 }
@@ -84,6 +92,8 @@ int method_file_read(struct server *server, const struct call *call, struct hutc
 
     options.offset = params_count(call->params, "offset", options.offset);
     options.limit = params_count(call->params, "limit", options.limit);
+    options.max_bytes = params_count(call->params, "max_bytes", options.max_bytes);
+    options.bytes = params_bool(call->params, "bytes");
     int r = server_find_sandbox(server, call->params, &sandbox, err);
     if (r == 0)
         r = hutch_file_read(sandbox->sandbox, params_string(call->params, "path"), &options,
@@ -149,6 +159,7 @@ int method_file_delete(struct server *server, const struct call *call, struct hu
     struct server_sandbox *sandbox;
 
     options.recursive = params_bool(call->params, "recursive");
+    options.budget_ms = params_count(call->params, "budget_ms", options.budget_ms);
     int r = server_find_sandbox(server, call->params, &sandbox, err);
     if (r == 0)
         r = hutch_file_delete(sandbox->sandbox, path, &options, err);

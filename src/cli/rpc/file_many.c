@@ -32,7 +32,9 @@ int method_file_glob(struct server *server, const struct call *call, struct hutc
 
     options.directories = params_bool(call->params, "directories");
     options.hidden = params_bool(call->params, "hidden");
+    options.anchored = params_bool(call->params, "anchored");
     options.limit = params_count(call->params, "limit", options.limit);
+    options.budget_ms = params_count(call->params, "budget_ms", options.budget_ms);
     int r = server_find_sandbox(server, call->params, &sandbox, err);
     if (r == 0)
         r = hutch_file_glob(sandbox->sandbox, params_string(call->params, "path"),
@@ -77,6 +79,7 @@ int method_file_grep(struct server *server, const struct call *call, struct hutc
     options.context = params_count(call->params, "context", options.context);
     options.glob = params_string(call->params, "glob");
     options.limit = params_count(call->params, "limit", options.limit);
+    options.budget_ms = params_count(call->params, "budget_ms", options.budget_ms);
     int r = server_find_sandbox(server, call->params, &sandbox, err);
     if (r == 0)
         r = hutch_file_grep(sandbox->sandbox, params_string(call->params, "path"),

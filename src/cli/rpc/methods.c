@@ -38,12 +38,23 @@
         "encoding", PARAM_WORD, "of `" of "`: `utf-8`, the default, or `base64`",                  \
             .values = "utf-8|base64"                                                               \
     }
+#define FOLLOW                                                                                     \
+    {                                                                                              \
+        "follow", PARAM_BOOL, "say of a link what it leads to"                                     \
+    }
+#define BUDGET(otherwise, when)                                                                    \
+    {                                                                                              \
+        "budget_ms", PARAM_COUNT, "time it may take, else " otherwise "; then " when,              \
+            .min = 1, .max = BUDGET_MAX_MS                                                         \
+    }
 #define END                                                                                        \
     {                                                                                              \
         .name = ""                                                                                 \
     }
 
-#define LIMIT_MAX 100000 /* of lines, entries, matches that one answer may have */
+#define LIMIT_MAX 100000     /* of lines, entries, matches that one answer may have */
+#define BUDGET_MAX_MS 60000  /* for one call */
+#define READ_MAX (64u << 20) /* bytes of a file in one answer */
 
 static const struct param none[] = {END};
 static const struct param open_params[] = {POLICY, END};
@@ -105,8 +116,10 @@ static const struct param cancel_params[] = {
 static const struct param read_params[] = {
     SANDBOX,
     PATH,
-    {"offset", PARAM_COUNT, "lines to skip, else 0", .max = INT64_MAX},
-    {"limit", PARAM_COUNT, "lines, else 2000", .max = LIMIT_MAX},
+    {"offset", PARAM_COUNT, "lines to skip, else 0; with `bytes` bytes", .max = INT64_MAX},
+    {"limit", PARAM_COUNT, "lines, else 2000; with `bytes` bytes", .max = READ_MAX},
+    {"max_bytes", PARAM_COUNT, "most bytes of content, else 512000", .min = 1, .max = READ_MAX},
+    {"bytes", PARAM_BOOL, "the file as it is: no lines"},
     END,
 };
 static const struct param file_write_params[] = {
@@ -126,10 +139,22 @@ static const struct param edit_params[] = {
     {"all", PARAM_BOOL, "every occurrence; else there must be exactly one"},
     END,
 };
-static const struct param list_params[] = {SANDBOX, PATH_OR_CWD, END};
-static const struct param stat_params[] = {SANDBOX, PATH, END};
+static const struct param list_params[] = {
+    SANDBOX,
+    PATH_OR_CWD,
+    {"limit", PARAM_COUNT, "entries, else 10000", .max = LIMIT_MAX},
+    FOLLOW,
+    BUDGET("5000", "`truncated`"),
+    END,
+};
+static const struct param stat_params[] = {SANDBOX, PATH, FOLLOW, END};
 static const struct param delete_params[] = {
-    SANDBOX, PATH, {"recursive", PARAM_BOOL, "also a directory that is not empty"}, END};
+    SANDBOX,
+    PATH,
+    {"recursive", PARAM_BOOL, "also a directory that is not empty"},
+    BUDGET("30000", "it fails"),
+    END,
+};
 static const struct param glob_params[] = {
     SANDBOX,
     {"pattern", PARAM_STRING, "`*`, `?`, `[a-z]`, `{a,b}`, and `**` for directories",
@@ -137,7 +162,9 @@ static const struct param glob_params[] = {
     PATH_OR_CWD,
     {"directories", PARAM_BOOL, "directories match too"},
     {"hidden", PARAM_BOOL, "names that begin with a dot match wildcards"},
+    {"anchored", PARAM_BOOL, "a pattern without a slash is for `path` itself, not below it"},
     {"limit", PARAM_COUNT, "matches, else 10000", .max = LIMIT_MAX},
+    BUDGET("5000", "`truncated`"),
     END,
 };
 static const struct param grep_params[] = {
@@ -149,6 +176,7 @@ static const struct param grep_params[] = {
     {"ignore_case", PARAM_BOOL, "upper and lower case are the same"},
     {"context", PARAM_COUNT, "lines before and after each match, else 0", .max = 100},
     {"limit", PARAM_COUNT, "matches, else 1000", .max = LIMIT_MAX},
+    BUDGET("10000", "`truncated`"),
     END,
 };
 static const struct param upload_params[] = {
@@ -169,10 +197,19 @@ static const struct param shell_params[] = {SHELL, END};
 static const struct param shell_open_params[] = {
     SANDBOX,
     {"mode", PARAM_WORD, "`exec`, the default, or `pty`", .values = "exec|pty"},
+    {"program", PARAM_STRING, "the shell, from the sandbox's PATH; else bash, or sh"},
     {"cwd", PARAM_STRING, "where it starts, inside; else the workspace"},
     {"env", PARAM_MAP, "variables, over those of the policy"},
     {"cols", PARAM_COUNT, "of `pty`: size of the terminal, else 80", .min = 1, .max = UINT16_MAX},
     {"rows", PARAM_COUNT, "of `pty`: size of the terminal, else 24", .min = 1, .max = UINT16_MAX},
+    END,
+};
+static const struct param shell_cd_params[] = {
+    SHELL, {"dir", PARAM_STRING, "absolute inside, or from where it is", .required = true}, END};
+static const struct param shell_setenv_params[] = {
+    SHELL,
+    {"name", PARAM_STRING, "of the variable", .required = true},
+    {"value", PARAM_STRING, "its value; else it is unset"},
     END,
 };
 static const struct param shell_exec_params[] = {
@@ -220,8 +257,8 @@ const struct method methods[] = {
      "`{entries, truncated}`, a list of what `file.stat` says"},
     {"file.read", method_file_read, read_params,
      "Read lines of a file. What is not UTF-8 comes in base64, from its beginning.",
-     "`{content, encoding, start_line, end_line, next_offset, total_lines, size, truncated}`; "
-     "`next_offset` is null at the end, `total_lines` when they were not counted"},
+     "`{content, encoding, start_line, end_line, next_offset, total_lines, size, modified, "
+     "truncated}`; `next_offset` is null at the end, `total_lines` when they were not counted"},
     {"file.stat", method_file_stat, stat_params, "What a path is.",
      ENTRY
      ", `type` one of `file`, `directory`, `symlink`, `other`, `modified` in milliseconds since "
@@ -268,6 +305,8 @@ const struct method methods[] = {
      "Give a command input. What it has not read waits for it; more than 8 MiB of that are refused.",
      "`{}`"},
     {"server.info", method_server_info, none, "What this server is.", "`{name, version, methods}`"},
+    {"shell.cd", method_shell_cd, shell_cd_params,
+     "Change the working directory of a shell of mode `exec`, and wait for that.", "`{cwd}`"},
     {"shell.close", method_shell_close, shell_params,
      "Close a shell; what runs in it is ended. Requests that wait for it are answered first.",
      "`{}`"},
@@ -285,6 +324,9 @@ const struct method methods[] = {
      "`{data, data_base64?, cursor, dropped?, done}`"},
     {"shell.resize", method_shell_resize, shell_resize_params,
      "Change the size of the terminal of a shell of mode `pty`.", "`{}`"},
+    {"shell.setenv", method_shell_setenv, shell_setenv_params,
+     "Set and export a variable of a shell of mode `exec`, or unset it, and wait for that.",
+     "`{}`"},
     {"shell.state", method_shell_state, shell_params,
      "What a shell says about itself. Directory, variables and pid come from inside: good to show, not to "
      "decide by.",

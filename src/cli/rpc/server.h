@@ -197,6 +197,7 @@ method_fn method_sandbox_signal, method_sandbox_resize;
 method_fn method_file_delete, method_file_download, method_file_edit, method_file_glob;
 method_fn method_file_grep, method_file_list, method_file_read, method_file_stat;
 method_fn method_file_upload, method_file_write;
+method_fn method_shell_cd, method_shell_setenv;
 method_fn method_shell_close, method_shell_exec, method_shell_open, method_shell_read;
 method_fn method_shell_resize, method_shell_state, method_shell_write;
 method_fn method_events_subscribe, method_policy_explain;

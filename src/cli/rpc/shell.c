@@ -103,6 +103,7 @@ static int open_shell(struct server_shell *shell, const json_t *params, struct h
     struct hutch_shell_state *state;
 
     options.mode = shell->pty ? HUTCH_SHELL_PTY : HUTCH_SHELL_EXEC;
+    options.program = params_string(params, "program");
     options.cwd = params_string(params, "cwd");
     options.env = (const char *const *)env;
     options.rows = (uint16_t)params_count(params, "rows", 0);
@@ -194,12 +195,48 @@ int method_shell_exec(struct server *server, const struct call *call, struct hut
     return 0;
 }
 
+/* Where it is now; null when that is not known. */
+static json_t *cwd_json(struct hutch_shell *shell)
+{
+    struct hutch_shell_state *state = NULL;
+    json_t *cwd = NULL;
+
+    if (hutch_shell_state(shell, &state, NULL) == 0 && state->cwd)
+        cwd = json_text_lossy(state->cwd);
+    hutch_shell_state_free(state);
+    return cwd ? cwd : json_null();
+}
+
+int method_shell_cd(struct server *server, const struct call *call, struct hutch_error *err)
+{
+    struct server_shell *shell;
+
+    int r = find_mode(server, call->params, false, &shell, err);
+    if (r == 0)
+        r = hutch_shell_cd(shell->shell, params_string(call->params, "dir"), err);
+    if (r == 0)
+        answer_json(&server->outbox, call->id, json_pack("{s:o}", "cwd", cwd_json(shell->shell)));
+    return r;
+}
+
+int method_shell_setenv(struct server *server, const struct call *call, struct hutch_error *err)
+{
+    struct server_shell *shell;
+
+    int r = find_mode(server, call->params, false, &shell, err);
+    if (r == 0)
+        r = hutch_shell_setenv(shell->shell, params_string(call->params, "name"),
+                               params_string(call->params, "value"), err);
+    if (r == 0)
+        answer_done(&server->outbox, call->id);
+    return r;
+}
+
 /* The result as the library writes it, and where the shell is now. */
 void shell_exec_answer(struct server *server, const struct server_waiter *waiter)
 {
     struct server_run *run = waiter->run;
     struct hutch_error err = run->error;
-    struct hutch_shell_state *state = NULL;
     str_auto char *json = NULL, *cwd = NULL;
     buf_auto struct buf line;
 
@@ -209,15 +246,11 @@ void shell_exec_answer(struct server *server, const struct server_waiter *waiter
         answer_error(&server->outbox, waiter->id, r, &err);
         return;
     }
-    if (hutch_shell_state(run->shell->shell, &state, NULL) == 0 && state->cwd) {
-        json_auto_ref json_t *text = json_text_lossy(state->cwd);
-
-        cwd = json_dumps(text, JSON_ENCODE_ANY);
-    }
-    hutch_shell_state_free(state);
+    json_auto_ref json_t *text = cwd_json(run->shell->shell);
+    cwd = json_dumps(text, JSON_ENCODE_ANY);
     buf_add(&line, json, strlen(json) - 1); /* all but the closing brace */
-    buf_printf(&line, ",\"cwd\":%s}", cwd ? cwd : "null");
-    if (line.failed)
+    buf_printf(&line, ",\"cwd\":%s}", cwd);
+    if (!cwd || line.failed)
         abort();
     answer_text(&server->outbox, waiter->id, line.data);
 }
