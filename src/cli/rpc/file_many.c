@@ -98,22 +98,14 @@ int method_file_grep(struct server *server, const struct call *call, struct hutc
 
 /* ---- Transfers ---- */
 
-static json_t *transfers_json(const struct hutch_file_transfers *transfers, bool content)
+/* What became of one file, without its content. */
+static json_t *transfer_json(const char *path, const struct hutch_error *error)
 {
-    json_t *list = json_array();
+    json_t *row = json_object();
 
-    for (size_t i = 0; i < transfers->count; i++) {
-        const struct hutch_file_transfer *item = &transfers->items[i];
-        json_t *row = json_object();
-
-        json_object_set_new(row, "path", json_text_lossy(item->path));
-        json_object_set_new(row, "error",
-                            item->error.code ? answer_error_json(&item->error) : json_null());
-        if (content && !item->error.code)
-            json_object_set_new(row, "content_base64", json_string_base64(item->data, item->len));
-        json_array_append_new(list, row);
-    }
-    return json_pack("{s:o}", "results", list);
+    json_object_set_new(row, "path", json_text_lossy(path));
+    json_object_set_new(row, "error", error->code ? answer_error_json(error) : json_null());
+    return row;
 }
 
 static const struct param file_params[] = {
@@ -133,24 +125,43 @@ static int refuse_file(size_t index, struct hutch_error *err)
     return RPC_PARAMS;
 }
 
+/* Content that is not base64 is a byte of no data, for which the library refuses this file and no other. */
 static int source_from_json(const json_t *file, struct hutch_file_source *ret,
                             struct hutch_error *err)
 {
-    char *data;
+    char *data = NULL;
+    size_t len;
 
     int r = params_check(file_params, file, err);
     if (r != 0)
         return r;
-    if (!json_base64_bytes(params_get(file, "content_base64"), &data, &ret->len)) {
-        err_set(err, HUTCH_EINVALID, "/content_base64", "is not base64");
-        return RPC_PARAMS;
-    }
-    if (!data)
+    bool good = json_base64_bytes(params_get(file, "content_base64"), &data, &len);
+    if (good && !data)
         abort();
-    ret->path = params_string(file, "path");
-    ret->data = data;
-    ret->mode = (uint32_t)params_count(file, "mode", 0);
+    *ret = (struct hutch_file_source){
+        .path = params_string(file, "path"),
+        .data = good ? data : NULL,
+        .len = good ? len : 1,
+        .mode = (uint32_t)params_count(file, "mode", 0),
+    };
     return 0;
+}
+
+static json_t *uploads_json(const struct hutch_file_transfers *transfers,
+                            const struct hutch_file_source *sources)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < transfers->count; i++) {
+        struct hutch_error error = transfers->items[i].error;
+
+        if (!sources[i].data) {
+            err_set(&error, HUTCH_EINVALID, "/content_base64", "is not base64");
+            refuse_file(i, &error);
+        }
+        json_array_append_new(list, transfer_json(transfers->items[i].path, &error));
+    }
+    return json_pack("{s:o}", "results", list);
 }
 
 static int upload(struct server *server, const struct call *call, struct hutch_file_source *sources,
@@ -169,7 +180,7 @@ static int upload(struct server *server, const struct call *call, struct hutch_f
         r = hutch_file_upload(sandbox->sandbox, sources, json_array_size(files), &transfers, err);
     if (r != 0)
         return r;
-    answer_json(&server->outbox, call->id, transfers_json(transfers, false));
+    answer_json(&server->outbox, call->id, uploads_json(transfers, sources));
     hutch_file_free(transfers);
     return 0;
 }
@@ -188,6 +199,21 @@ int method_file_upload(struct server *server, const struct call *call, struct hu
     return r;
 }
 
+static json_t *downloads_json(const struct hutch_file_transfers *transfers)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < transfers->count; i++) {
+        const struct hutch_file_transfer *item = &transfers->items[i];
+        json_t *row = transfer_json(item->path, &item->error);
+
+        if (!item->error.code)
+            json_object_set_new(row, "content_base64", json_string_base64(item->data, item->len));
+        json_array_append_new(list, row);
+    }
+    return json_pack("{s:o}", "results", list);
+}
+
 int method_file_download(struct server *server, const struct call *call, struct hutch_error *err)
 {
     struct hutch_file_download_options options = HUTCH_FILE_DOWNLOAD_INIT;
@@ -204,7 +230,7 @@ int method_file_download(struct server *server, const struct call *call, struct 
                                 &transfers, err);
     if (r != 0)
         return r;
-    answer_json(&server->outbox, call->id, transfers_json(transfers, true));
+    answer_json(&server->outbox, call->id, downloads_json(transfers));
     hutch_file_free(transfers);
     return 0;
 }
