@@ -270,7 +270,7 @@ struct hutch_event {
     const char *limit;                       /* limit.*: "memory" */
     uint64_t current;                        /* limit.*: in the unit of struct hutch_limit */
     uint64_t max;
-    const char *shell;   /* shell.*: its id */
+    const char *shell;   /* shell.*, and what is about a run of a shell: its id */
     const char *path;    /* file.written: absolute inside */
     uint64_t file_bytes; /* file.written: the size of the file; "size" in JSON */
 };
@@ -875,8 +875,10 @@ struct hutch_shell_options {
     }
 
 /*
- * Open a shell. `options` may be NULL. Events of the shell and its runs go to `on_event`; when that is
- * NULL, those of the runs of HUTCH_SHELL_EXEC go to the sandbox's, and there are no others.
+ * Open a shell. `options` may be NULL. Events of the shell and its runs go to `on_event`, with the shell's id;
+ * that a run has started with the command as it was given (`argv`: the shell, "-c", the command; of a terminal
+ * the shell and "-i"). When `on_event` is NULL, those of the runs of HUTCH_SHELL_EXEC go to the sandbox's, as
+ * of any other run, and there are no others.
  *
  * On success the caller owns *ret; close it with hutch_shell_close() before the sandbox is closed.
  * HUTCH_ENOTFOUND when there is no such program or no such directory. Blocks for the time of a small

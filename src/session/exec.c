@@ -13,6 +13,9 @@
 #define COMMAND_MAX (1u << 20)
 #define PARTS_MAX (COMMAND_MAX / PART_BYTES + 1)
 
+/* Where the arguments of a run begin that are its command. */
+enum { FIRST_PART = 4 };
+
 static int check_exec(const struct hutch_shell *shell, struct hutch_error *err)
 {
     if (!shell)
@@ -39,11 +42,27 @@ static unsigned cut(struct arena *arena, const char *text, size_t len, const cha
     return parts;
 }
 
+/* What runs is a program that restores, evaluates and saves; what is told is the command. */
+static void on_event(void *arg, const struct hutch_event *event)
+{
+    const struct hutch_shell *shell = arg;
+    const char *argv[] = {shell->program, "-c", "", NULL};
+    buf_auto struct buf command;
+
+    buf_init(&command, COMMAND_MAX + 1);
+    if (event->type == HUTCH_EVENT_RUN_STARTED) {
+        for (const char *const *part = event->argv + FIRST_PART; *part; part++)
+            buf_puts(&command, *part);
+        argv[2] = command.failed ? event->argv[FIRST_PART] : command.data;
+    }
+    shell_pass_on(shell, event, argv);
+}
+
 static int start(struct hutch_shell *shell, const char *text, uint64_t timeout_ms,
                  struct hutch_error *err)
 {
     struct hutch_command command = HUTCH_COMMAND_INIT;
-    const char *argv[4 + PARTS_MAX + 1] = {shell->program, "-c", NULL, shell->program};
+    const char *argv[FIRST_PART + PARTS_MAX + 1] = {shell->program, "-c", NULL, shell->program};
     buf_auto struct buf script;
     struct arena arena;
     size_t len = strlen(text);
@@ -52,7 +71,7 @@ static int start(struct hutch_shell *shell, const char *text, uint64_t timeout_m
     if (len > COMMAND_MAX)
         return err_set(err, HUTCH_EINVALID, "command", "it is longer than 1 MiB: put it in a file");
     arena_init(&arena);
-    unsigned parts = cut(&arena, text, len, argv, 4);
+    unsigned parts = cut(&arena, text, len, argv, FIRST_PART);
     prelude_command(&script, shell->dialect, shell->dir, shell->generation + 1, parts);
     argv[2] = script.data;
     command.argv = argv;
@@ -60,8 +79,8 @@ static int start(struct hutch_shell *shell, const char *text, uint64_t timeout_m
     command.timeout_ms = timeout_ms;
     int r = script.failed || arena_failed(&arena)
                 ? err_oom(err)
-                : hutch_sandbox_start(shell->sandbox, &command, shell->on_event, shell->arg,
-                                      &shell->run, err);
+                : hutch_sandbox_start(shell->sandbox, &command, shell->on_event ? on_event : NULL,
+                                      shell, &shell->run, err);
     if (r == 0)
         shell->generation++;
     arena_clear(&arena);

@@ -30,6 +30,19 @@ static void emit(const struct hutch_shell *shell, enum hutch_event_type type)
                     });
 }
 
+void shell_pass_on(const struct hutch_shell *shell, const struct hutch_event *event,
+                   const char *const *argv)
+{
+    struct hutch_event told = *event;
+
+    if (!shell->on_event)
+        return;
+    told.shell = shell->id;
+    if (event->type == HUTCH_EVENT_RUN_STARTED)
+        told.argv = argv;
+    shell->on_event(shell->arg, &told);
+}
+
 /* ---- Running ---- */
 
 static void keep_output(void *arg, const struct hutch_event *event)

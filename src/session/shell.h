@@ -36,6 +36,13 @@ struct hutch_shell {
     struct ring output; /* PTY */
 };
 
+/*
+ * Hand on an event of a run of the shell, with the shell's id. `argv` is what run.started tells in place of
+ * how the shell was made to do that.
+ */
+void shell_pass_on(const struct hutch_shell *shell, const struct hutch_event *event,
+                   const char *const *argv);
+
 /* What a program in the sandbox printed to standard error, its first line, fit to be shown. */
 const char *shell_complaint(const struct hutch_result *result, char *out, size_t size);
 

@@ -14,8 +14,7 @@ static void on_event(void *arg, const struct hutch_event *event)
         ring_add(&shell->output, event->data, event->data_len);
     if (event->type == HUTCH_EVENT_RUN_EXITED)
         shell->run_over = true;
-    if (shell->on_event)
-        shell->on_event(shell->arg, event);
+    shell_pass_on(shell, event, (const char *const[]){shell->program, "-i", NULL});
 }
 
 int shell_start_terminal(struct hutch_shell *shell, const struct hutch_shell_options *options,

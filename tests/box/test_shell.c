@@ -483,10 +483,14 @@ static void see(void *arg, const struct hutch_event *event)
         strcat(seen->text, event->type == HUTCH_EVENT_SHELL_STARTED ? "+" : "-");
         free(json);
     }
-    if (event->type == HUTCH_EVENT_RUN_STARTED)
-        strcat(seen->text, "s");
-    if (event->type == HUTCH_EVENT_RUN_EXITED)
+    if (event->type == HUTCH_EVENT_RUN_STARTED) {
+        CHECK(event->shell && !event->argv[3]);
+        snprintf(seen->text + strlen(seen->text), 64, "s(%s)", event->argv[2]);
+    }
+    if (event->type == HUTCH_EVENT_RUN_EXITED) {
+        CHECK(event->shell != NULL);
         strcat(seen->text, "x");
+    }
 }
 
 static void events_and_refusals(void)
@@ -499,7 +503,7 @@ static void events_and_refusals(void)
     REQUIRE(hutch_shell_open(sandbox, NULL, see, &seen, &shell, &err) == 0);
     EXEC("true", 0, "");
     hutch_shell_close(shell);
-    CHECK_TEXT("+sx-", seen.text);
+    CHECK_TEXT("+s(true)x-", seen.text);
 
     options.program = "none-such";
     CHECK_INT(HUTCH_ENOTFOUND, hutch_shell_open(sandbox, &options, see, &seen, &shell, &err));
