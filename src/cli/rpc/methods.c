@@ -321,7 +321,8 @@ const struct method methods[] = {
     {"shell.read", method_shell_read, shell_read_params,
      "Output of a shell of mode `pty`, from a place on; `dropped` says how many bytes were lost after "
      "`cursor`.",
-     "`{data, data_base64?, cursor, dropped?, done}`"},
+     "`{data, data_base64?, cursor, dropped?, done, exit_code?, signal?}`; how the shell has ended comes "
+     "with `done`"},
     {"shell.resize", method_shell_resize, shell_resize_params,
      "Change the size of the terminal of a shell of mode `pty`.", "`{}`"},
     {"shell.setenv", method_shell_setenv, shell_setenv_params,
@@ -330,7 +331,8 @@ const struct method methods[] = {
     {"shell.state", method_shell_state, shell_params,
      "What a shell says about itself. Directory, variables and pid come from inside: good to show, not to "
      "decide by.",
-     "`{shell, sandbox, mode, running, saved, pid, cwd, env, history}`; `cwd` is null in mode `pty`"},
+     "`{shell, sandbox, mode, running, saved, pid, cwd, env, history, exit_code?, signal?}`; in mode `pty` "
+     "`cwd` is null, and the last two say how it has ended"},
     {"shell.write", method_shell_write, shell_write_params, "Type to a shell of mode `pty`.",
      "`{}`"},
     {0},

@@ -279,6 +279,23 @@ static json_t *env_json(const char *const *env)
     return object;
 }
 
+static bool has_ended(const struct server_shell *shell)
+{
+    return !shell->run || shell->run->over;
+}
+
+/* How a terminal's shell has ended, as a result says it. */
+static void add_end(json_t *answer, const struct server_shell *shell)
+{
+    const struct hutch_result *result = shell->run ? shell->run->result : NULL;
+    bool exited = result && result->signal == 0 && result->exit_code >= 0;
+    bool signaled = result && result->signal > 0;
+
+    json_object_set_new(answer, "exit_code",
+                        exited ? json_integer(result->exit_code) : json_null());
+    json_object_set_new(answer, "signal", signaled ? json_integer(result->signal) : json_null());
+}
+
 int method_shell_state(struct server *server, const struct call *call, struct hutch_error *err)
 {
     struct server_shell *shell;
@@ -289,13 +306,16 @@ int method_shell_state(struct server *server, const struct call *call, struct hu
         r = hutch_shell_state(shell->shell, &state, err);
     if (r != 0)
         return r;
-    answer_json(&server->outbox, call->id,
-                json_pack("{s:s, s:s, s:s, s:b, s:b, s:i, s:o, s:o, s:o}", "shell", shell->id,
-                          "sandbox", shell->sandbox->info.id, "mode", shell->pty ? "pty" : "exec",
-                          "running", state->running, "saved", state->saved, "pid", state->pid,
-                          "cwd", state->cwd ? json_text_lossy(state->cwd) : json_null(), "env",
-                          env_json(state->env), "history", list_json(state->history)));
+    json_t *answer = json_pack("{s:s, s:s, s:s, s:b, s:b, s:i, s:o, s:o, s:o}", "shell", shell->id,
+                               "sandbox", shell->sandbox->info.id, "mode",
+                               shell->pty ? "pty" : "exec", "running", state->running, "saved",
+                               state->saved, "pid", state->pid, "cwd",
+                               state->cwd ? json_text_lossy(state->cwd) : json_null(), "env",
+                               env_json(state->env), "history", list_json(state->history));
     hutch_shell_state_free(state);
+    if (shell->pty && has_ended(shell))
+        add_end(answer, shell);
+    answer_json(&server->outbox, call->id, answer);
     return 0;
 }
 
@@ -343,11 +363,6 @@ int method_shell_read(struct server *server, const struct call *call, struct hut
     return 0;
 }
 
-static bool has_ended(const struct server_shell *shell)
-{
-    return !shell->run || shell->run->over;
-}
-
 bool shell_read_is_ready(const struct server_waiter *waiter)
 {
     uint64_t next;
@@ -386,6 +401,9 @@ void shell_read_answer(struct server *server, const struct server_waiter *waiter
     json_object_set_new(answer, "cursor", json_integer((json_int_t)(next - half)));
     if (dropped)
         json_object_set_new(answer, "dropped", json_integer((json_int_t)dropped));
-    json_object_set_new(answer, "done", json_boolean(ended && n < READ_BYTES));
+    bool done = ended && n < READ_BYTES;
+    json_object_set_new(answer, "done", json_boolean(done));
+    if (done)
+        add_end(answer, waiter->shell);
     answer_json(&server->outbox, waiter->id, answer);
 }
