@@ -115,13 +115,15 @@ static void watch(const struct server *server, int signals, struct watched *watc
 }
 
 /* How long to wait at most: -1 for ever. */
-static int wait_for(const struct server *server, bool more_lines)
+static int wait_for(const struct server *server)
 {
     if (server_is_full(server))
         return server->run_count > 0 ? THROTTLE_MS : -1;
+    if (server->drained)
+        return 0;
     if (server->held)
         return RETRY_MS;
-    return more_lines ? 0 : server_wait_timeout(server);
+    return server->more_lines ? 0 : server_wait_timeout(server);
 }
 
 /* Runs that have something to do; from time to time also those that are paused. */
@@ -139,12 +141,12 @@ static void step_runs(struct server *server, const struct watched *watched)
 }
 
 /* One turn. Returns 1 to go on, 0 when the client is gone, or a negative code. */
-static int turn(struct server *server, int signals, bool *more_lines, struct hutch_error *err)
+static int turn(struct server *server, int signals, struct hutch_error *err)
 {
     struct watched watched;
 
     watch(server, signals, &watched);
-    int n = poll(watched.fds, watched.count, wait_for(server, *more_lines));
+    int n = poll(watched.fds, watched.count, wait_for(server));
     if (n < 0 && errno != EINTR)
         return err_sys(err, -errno, "rpc", "cannot wait for the client");
     if (n < 0)
@@ -156,13 +158,15 @@ static int turn(struct server *server, int signals, bool *more_lines, struct hut
     server_settle(server);
     if (watched.fds[WATCH_IN].revents && lines_read(&server->lines, server->in) <= 0)
         lines_finish(&server->lines);
-    *more_lines = take_lines(server);
+    server->more_lines = take_lines(server);
     server_settle(server);
     if (server->dropped && !server_is_full(server))
         notify_dropped(server);
+    bool full = server_is_full(server);
     if (outbox_flush(&server->outbox) < 0)
         return 0;
-    return !server->lines.ended || *more_lines;
+    server->drained = full && !server_is_full(server);
+    return !server->lines.ended || server->more_lines || server->drained;
 }
 
 /* What is in the outbox gets a little time: the client may have closed its end to say it is done. */
@@ -193,7 +197,6 @@ int server_run(int in, int out, struct hutch_error *err)
 {
     struct server server = {.in = in, .audit = EVENTS_INIT};
     signals_auto struct signals signals = SIGNALS_INIT;
-    bool more_lines = false;
 
     int r = signals_open(&signals, err);
     if (r == 0)
@@ -203,7 +206,7 @@ int server_run(int in, int out, struct hutch_error *err)
     lines_init(&server.lines, MESSAGE_MAX);
     outbox_init(&server.outbox, out);
     do {
-        r = turn(&server, signals.fd, &more_lines, err);
+        r = turn(&server, signals.fd, err);
     } while (r > 0);
     close_all(&server);
     flush_last(&server);

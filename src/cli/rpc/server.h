@@ -113,6 +113,8 @@ struct server {
     unsigned subscribed; /* to events of all sandboxes */
     uint64_t dropped;    /* output events that were not sent, and not told about yet */
     uint64_t stepped_ms; /* when paused runs had their last turn */
+    bool more_lines;     /* there may be some that have arrived */
+    bool drained;        /* the client has read: what was held back has its turn at once */
     bool held;           /* the next line has come too soon; it is tried again */
 };
 
