@@ -17,7 +17,8 @@
  *  - It returns 0 (or what it says), or a negative code from enum hutch_code; then *err, unless err
  *    is NULL, says why, and out-parameters are untouched.
  *  - Arguments are borrowed for the call and copied when kept.
- *  - A handle belongs to one thread at a time; different handles may be used at the same time.
+ *  - A handle belongs to one thread at a time; different handles may be used at the same time. Calls about
+ *    the files of a sandbox are free of that: see there.
  *  - The library never prints, exits, installs signal handlers, reaps children it did not start, or
  *    changes the working directory, umask or environment of its process.
  *
@@ -276,8 +277,8 @@ struct hutch_event {
 };
 
 /*
- * Called on the thread that uses the sandbox, from within the call that makes it happen: one that starts or
- * steps a run, opens or closes a sandbox or a shell, or writes a file.
+ * Called from within the call that makes it happen, and on its thread: one that starts or steps a run, opens or
+ * closes a sandbox or a shell, or writes a file.
  */
 typedef void hutch_event_fn(void *arg, const struct hutch_event *event);
 
@@ -538,8 +539,10 @@ HUTCH_API void hutch_sandbox_close(struct hutch_sandbox *sandbox);
  *    what kind of failure it is. HUTCH_ESTATE: the sandbox is gone.
  *  - The sandbox's event callback is told of every file that one has written: file.written. What commands
  *    write is not told, and neither is what is deleted.
- *  - It blocks, on the thread that uses the sandbox. When root calls, that thread has the sandbox's
- *    rights for the time of the call, and no others.
+ *  - It blocks. Any thread may call it, also several at the same time, and while another one uses the
+ *    sandbox: starts and steps runs and shells, but does not close it before the call has returned. What two
+ *    calls do to one file comes in any order.
+ *  - When root calls, the calling thread has the sandbox's rights for the time of the call, and no others.
  */
 
 /* Free what a function of this section gave. NULL is accepted. Any thread. */

@@ -97,9 +97,10 @@ int sandbox_work(struct hutch_sandbox *sandbox, struct work *ret, struct hutch_e
     struct pollfd end = {.fd = sandbox->sandbox->exit_fd, .events = POLLIN};
     struct work work = WORK_INIT;
 
-    /* Nobody may have stepped since it ended. */
-    if (sandbox->gone || sandbox->error.code || sandbox->sandbox->root_fd < 0 ||
-        poll(&end, 1, 0) != 0)
+    /* Nobody may have stepped since it ended; and a step on another thread may be learning that now. */
+    bool gone = __atomic_load_n(&sandbox->gone, __ATOMIC_RELAXED) ||
+                __atomic_load_n(&sandbox->error.code, __ATOMIC_RELAXED);
+    if (gone || sandbox->sandbox->root_fd < 0 || poll(&end, 1, 0) != 0)
         return err_set(err, HUTCH_ESTATE, "sandbox", "the sandbox has ended");
     work.root = sandbox->sandbox->root_fd;
     work.cwd = sandbox->plan->workspace;

@@ -517,6 +517,26 @@ static void threads_with_a_sandbox_each(void)
     box_check(prctl(PR_GET_DUMPABLE) == 1, __FILE__, __LINE__, "not dumpable any more");
 }
 
+/* One that uses a sandbox, and one that calls on its files meanwhile. */
+static void files_beside_commands(void)
+{
+    struct hutch_sandbox *sandbox = open_box(LIST("--layout", "minimal", "-w", "tmpfs"));
+    pthread_t thread;
+    void *answer = NULL;
+
+    REQUIRE(pthread_create(&thread, NULL, use_own, sandbox) == 0);
+    for (int i = 0; i < 30; i++) {
+        const char *text = box_text("%d", i);
+
+        CHECK_TEXT("ok", call_write(sandbox, "mine", text));
+        CHECK_TEXT(text, sh(sandbox, "cat mine"));
+    }
+    pthread_join(thread, &answer);
+    CHECK_TEXT("fine", answer ? answer : "fine");
+    hutch_sandbox_close(sandbox);
+    box_check(prctl(PR_GET_DUMPABLE) == 1, __FILE__, __LINE__, "not dumpable any more");
+}
+
 /* Init is our only child. */
 static pid_t first_process(void)
 {
@@ -669,6 +689,7 @@ int main(void)
         {"no path leads to the host", no_path_leads_to_the_host},
         {"paths that change meanwhile", paths_that_change_meanwhile},
         {"threads with a sandbox each", threads_with_a_sandbox_each},
+        {"files beside commands", files_beside_commands},
         {"nothing comes to light when it ends", nothing_comes_to_light_when_it_ends},
         {"nothing of a call stays", nothing_of_a_call_stays},
         {"what calls write is told", what_calls_write_is_told},

@@ -21,14 +21,13 @@ static void put(struct outbox *outbox, const char *id, const char *kind, const c
     outbox_puts(outbox, "}\n");
 }
 
-/* Frees `value`. */
-static char *dump(json_t *value)
+char *answer_dump(json_t *result)
 {
-    char *text = value ? json_dumps(value, JSON_COMPACT | JSON_REAL_PRECISION(12)) : NULL;
+    char *text = result ? json_dumps(result, JSON_COMPACT | JSON_REAL_PRECISION(12)) : NULL;
 
     if (!text)
         abort();
-    json_decref(value);
+    json_decref(result);
     return text;
 }
 
@@ -40,7 +39,7 @@ void answer_text(struct outbox *outbox, const char *id, const char *result)
 
 void answer_json(struct outbox *outbox, const char *id, json_t *result)
 {
-    str_auto char *text = dump(result);
+    str_auto char *text = answer_dump(result);
 
     answer_text(outbox, id, text);
 }
@@ -76,7 +75,7 @@ void answer_error(struct outbox *outbox, const char *id, int code, const struct 
     json_object_set_new(error, "message", json_text_lossy(err->msg));
     json_object_set_new(error, "data", data_json(err));
 
-    str_auto char *text = dump(error);
+    str_auto char *text = answer_dump(error);
     if (id)
         put(outbox, id, "error", text);
 }

@@ -13,6 +13,9 @@ void answer_text(struct outbox *outbox, const char *id, const char *result);
 /* The same; takes `result`. */
 void answer_json(struct outbox *outbox, const char *id, json_t *result);
 
+/* The text of a result, on one line. Takes `result`; the caller owns what it gets. Any thread. */
+char *answer_dump(json_t *result);
+
 /* {} */
 void answer_done(struct outbox *outbox, const char *id);
 

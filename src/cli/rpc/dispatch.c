@@ -34,21 +34,26 @@ static int check_id(const struct server *server, const char *id, struct hutch_er
     return RPC_REQUEST;
 }
 
-static int call_method(struct server *server, const struct message *message,
-                       struct hutch_error *err)
+static int call_method(struct server *server, const struct call *call, const char *name,
+                       bool turn_has_come, struct hutch_error *err)
 {
-    const struct method *method = method_find(message->method);
-    const struct call call = {.id = message->id, .params = message->params};
+    const struct method *method = method_find(name);
 
     if (!method)
-        return unknown_method(message->method, err);
-    int r = check_id(server, message->id, err);
+        return unknown_method(name, err);
+    int r = check_id(server, call->id, err);
     if (r == 0)
-        r = params_check(method->params, message->params, err);
-    return r < 0 ? r : method->run(server, &call, err);
+        r = params_check(method->params, call->params, err);
+    if (r < 0)
+        return r;
+    struct server_sandbox *sandbox = server_sandbox_of(server, call->params);
+    if (!turn_has_come && !method->any_time && !turn_is_now(server, sandbox, method->file))
+        return turn_wait(server, call, sandbox, method->file, err);
+    return method->file ? server_begin_file(server, call, method->file, err)
+                        : method->run(server, call, err);
 }
 
-bool server_dispatch(struct server *server, const char *line, size_t len)
+bool server_dispatch(struct server *server, const char *line, size_t len, bool turn_has_come)
 {
     message_auto struct message message;
     struct hutch_error err = {0};
@@ -57,8 +62,12 @@ bool server_dispatch(struct server *server, const char *line, size_t len)
     int r = message_read(line, len, &message, &err);
     /* What could not be read might have been a request: somebody may wait for its answer. */
     id = r < 0 && !message.id ? "null" : message.id;
-    if (r == 0)
-        r = call_method(server, &message, &err);
+    if (r == 0) {
+        const struct call call = {
+            .id = message.id, .params = message.params, .line = line, .line_len = len};
+
+        r = call_method(server, &call, message.method, turn_has_come, &err);
+    }
     if (r < 0)
         answer_error(&server->outbox, id, r, &err);
     return r != METHOD_LATER;
@@ -75,7 +84,10 @@ int method_cancel(struct server *server, const struct call *call, struct hutch_e
         return err_set(err, HUTCH_ENOTFOUND, "/id", "no request with this id waits for an answer");
     if (waiter->kind == WAIT_CLOSE || waiter->kind == WAIT_SHELL_CLOSE)
         return err_set(err, HUTCH_ESTATE, "/id", "closing cannot be cancelled");
+    if (waiter->kind == WAIT_FILE)
+        return err_set(err, HUTCH_ESTATE, "/id", "a call about files that has begun goes on");
     waiter->deadline_ms = 0;
+    waiter->cancelled = true;
     if (waiter->kind == WAIT_EXEC && !waiter->run->over) {
         int r = hutch_run_cancel(waiter->run->run, err);
         if (r < 0)

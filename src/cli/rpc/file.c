@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "cli/rpc/answer.h"
+#include "cli/rpc/file_call.h"
 #include "cli/rpc/params.h"
 #include "cli/rpc/server.h"
 
@@ -33,27 +34,24 @@ int method_file_stat(struct server *server, const struct call *call, struct hutc
     return 0;
 }
 
-int method_file_list(struct server *server, const struct call *call, struct hutch_error *err)
+int file_list(struct hutch_sandbox *sandbox, const json_t *params, json_t **ret,
+              struct hutch_error *err)
 {
     struct hutch_file_list_options options = HUTCH_FILE_LIST_INIT;
-    const char *path = params_string(call->params, "path");
-    struct server_sandbox *sandbox;
+    const char *path = params_string(params, "path");
     struct hutch_file_entries *entries;
 
-    options.limit = params_count(call->params, "limit", options.limit);
-    options.follow = params_bool(call->params, "follow");
-    options.budget_ms = params_count(call->params, "budget_ms", options.budget_ms);
-    int r = server_find_sandbox(server, call->params, &sandbox, err);
-    if (r == 0)
-        r = hutch_file_list(sandbox->sandbox, path, &options, &entries, err);
+    options.limit = params_count(params, "limit", options.limit);
+    options.follow = params_bool(params, "follow");
+    options.budget_ms = params_count(params, "budget_ms", options.budget_ms);
+    int r = hutch_file_list(sandbox, path, &options, &entries, err);
     if (r != 0)
         return r;
 
     json_t *list = json_array();
     for (size_t i = 0; i < entries->count; i++)
         json_array_append_new(list, entry_json(&entries->items[i]));
-    answer_json(&server->outbox, call->id,
-                json_pack("{s:o, s:b}", "entries", list, "truncated", entries->truncated));
+    *ret = json_pack("{s:o, s:b}", "entries", list, "truncated", entries->truncated);
     hutch_file_free(entries);
     return 0;
 }
@@ -84,86 +82,74 @@ static json_t *content_json(const struct hutch_file_content *content)
     return object;
 }
 
-int method_file_read(struct server *server, const struct call *call, struct hutch_error *err)
+int file_read(struct hutch_sandbox *sandbox, const json_t *params, json_t **ret,
+              struct hutch_error *err)
 {
     struct hutch_file_read_options options = HUTCH_FILE_READ_INIT;
-    struct server_sandbox *sandbox;
     struct hutch_file_content *content;
 
-    options.offset = params_count(call->params, "offset", options.offset);
-    options.limit = params_count(call->params, "limit", options.limit);
-    options.max_bytes = params_count(call->params, "max_bytes", options.max_bytes);
-    options.bytes = params_bool(call->params, "bytes");
-    int r = server_find_sandbox(server, call->params, &sandbox, err);
-    if (r == 0)
-        r = hutch_file_read(sandbox->sandbox, params_string(call->params, "path"), &options,
-                            &content, err);
+    options.offset = params_count(params, "offset", options.offset);
+    options.limit = params_count(params, "limit", options.limit);
+    options.max_bytes = params_count(params, "max_bytes", options.max_bytes);
+    options.bytes = params_bool(params, "bytes");
+    int r = hutch_file_read(sandbox, params_string(params, "path"), &options, &content, err);
     if (r != 0)
         return r;
-    answer_json(&server->outbox, call->id, content_json(content));
+    *ret = content_json(content);
     hutch_file_free(content);
     return 0;
 }
 
-int method_file_write(struct server *server, const struct call *call, struct hutch_error *err)
+int file_write(struct hutch_sandbox *sandbox, const json_t *params, json_t **ret,
+               struct hutch_error *err)
 {
     struct hutch_file_write_options options = HUTCH_FILE_WRITE_INIT;
-    const char *path = params_string(call->params, "path");
-    struct server_sandbox *sandbox;
+    const char *path = params_string(params, "path");
     struct hutch_file_written *written;
     str_auto char *held = NULL;
     const char *data;
     size_t len;
 
-    options.mode = (uint32_t)params_count(call->params, "mode", options.mode);
-    options.exclusive = params_bool(call->params, "exclusive");
-    int r = params_bytes(call->params, "content", &data, &len, &held, err);
+    options.mode = (uint32_t)params_count(params, "mode", options.mode);
+    options.exclusive = params_bool(params, "exclusive");
+    int r = params_bytes(params, "content", &data, &len, &held, err);
     if (r == 0)
-        r = server_find_sandbox(server, call->params, &sandbox, err);
-    if (r == 0)
-        r = hutch_file_write(sandbox->sandbox, path, data, len, &options, &written, err);
+        r = hutch_file_write(sandbox, path, data, len, &options, &written, err);
     if (r != 0)
         return r;
-    answer_json(&server->outbox, call->id,
-                json_pack("{s:o, s:I, s:b}", "path", json_text_lossy(written->path), "size",
-                          (json_int_t)written->size, "created", written->created));
+    *ret = json_pack("{s:o, s:I, s:b}", "path", json_text_lossy(written->path), "size",
+                     (json_int_t)written->size, "created", written->created);
     hutch_file_free(written);
     return 0;
 }
 
-int method_file_edit(struct server *server, const struct call *call, struct hutch_error *err)
+int file_edit(struct hutch_sandbox *sandbox, const json_t *params, json_t **ret,
+              struct hutch_error *err)
 {
     struct hutch_file_edit_options options = HUTCH_FILE_EDIT_INIT;
-    struct server_sandbox *sandbox;
     struct hutch_file_edited *edited;
 
-    options.all = params_bool(call->params, "all");
-    int r = server_find_sandbox(server, call->params, &sandbox, err);
-    if (r == 0)
-        r = hutch_file_edit(sandbox->sandbox, params_string(call->params, "path"),
-                            params_string(call->params, "old"), params_string(call->params, "new"),
-                            &options, &edited, err);
+    options.all = params_bool(params, "all");
+    int r = hutch_file_edit(sandbox, params_string(params, "path"), params_string(params, "old"),
+                            params_string(params, "new"), &options, &edited, err);
     if (r != 0)
         return r;
-    answer_json(&server->outbox, call->id,
-                json_pack("{s:o, s:I}", "path", json_text_lossy(edited->path), "occurrences",
-                          (json_int_t)edited->occurrences));
+    *ret = json_pack("{s:o, s:I}", "path", json_text_lossy(edited->path), "occurrences",
+                     (json_int_t)edited->occurrences);
     hutch_file_free(edited);
     return 0;
 }
 
-int method_file_delete(struct server *server, const struct call *call, struct hutch_error *err)
+int file_delete(struct hutch_sandbox *sandbox, const json_t *params, json_t **ret,
+                struct hutch_error *err)
 {
     struct hutch_file_delete_options options = HUTCH_FILE_DELETE_INIT;
-    const char *path = params_string(call->params, "path");
-    struct server_sandbox *sandbox;
+    const char *path = params_string(params, "path");
 
-    options.recursive = params_bool(call->params, "recursive");
-    options.budget_ms = params_count(call->params, "budget_ms", options.budget_ms);
-    int r = server_find_sandbox(server, call->params, &sandbox, err);
+    options.recursive = params_bool(params, "recursive");
+    options.budget_ms = params_count(params, "budget_ms", options.budget_ms);
+    int r = hutch_file_delete(sandbox, path, &options, err);
     if (r == 0)
-        r = hutch_file_delete(sandbox->sandbox, path, &options, err);
-    if (r == 0)
-        answer_done(&server->outbox, call->id);
+        *ret = json_object();
     return r;
 }

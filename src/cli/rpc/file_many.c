@@ -9,9 +9,9 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "cli/rpc/answer.h"
+#include "cli/rpc/file_call.h"
 #include "cli/rpc/message.h"
 #include "cli/rpc/params.h"
-#include "cli/rpc/server.h"
 
 enum { DOWNLOAD_MAX = 64 << 20 };
 
@@ -24,29 +24,26 @@ static json_t *found_json(const struct hutch_file_entry *entry)
                      (json_int_t)(entry->modified_ns / 1000000));
 }
 
-int method_file_glob(struct server *server, const struct call *call, struct hutch_error *err)
+int file_glob(struct hutch_sandbox *sandbox, const json_t *params, json_t **ret,
+              struct hutch_error *err)
 {
     struct hutch_file_glob_options options = HUTCH_FILE_GLOB_INIT;
-    struct server_sandbox *sandbox;
     struct hutch_file_entries *entries;
 
-    options.directories = params_bool(call->params, "directories");
-    options.hidden = params_bool(call->params, "hidden");
-    options.anchored = params_bool(call->params, "anchored");
-    options.limit = params_count(call->params, "limit", options.limit);
-    options.budget_ms = params_count(call->params, "budget_ms", options.budget_ms);
-    int r = server_find_sandbox(server, call->params, &sandbox, err);
-    if (r == 0)
-        r = hutch_file_glob(sandbox->sandbox, params_string(call->params, "path"),
-                            params_string(call->params, "pattern"), &options, &entries, err);
+    options.directories = params_bool(params, "directories");
+    options.hidden = params_bool(params, "hidden");
+    options.anchored = params_bool(params, "anchored");
+    options.limit = params_count(params, "limit", options.limit);
+    options.budget_ms = params_count(params, "budget_ms", options.budget_ms);
+    int r = hutch_file_glob(sandbox, params_string(params, "path"),
+                            params_string(params, "pattern"), &options, &entries, err);
     if (r != 0)
         return r;
 
     json_t *list = json_array();
     for (size_t i = 0; i < entries->count; i++)
         json_array_append_new(list, found_json(&entries->items[i]));
-    answer_json(&server->outbox, call->id,
-                json_pack("{s:o, s:b}", "matches", list, "truncated", entries->truncated));
+    *ret = json_pack("{s:o, s:b}", "matches", list, "truncated", entries->truncated);
     hutch_file_free(entries);
     return 0;
 }
@@ -68,30 +65,27 @@ static json_t *match_json(const struct hutch_file_match *match)
                      lines_json(match->after, match->after_count));
 }
 
-int method_file_grep(struct server *server, const struct call *call, struct hutch_error *err)
+int file_grep(struct hutch_sandbox *sandbox, const json_t *params, json_t **ret,
+              struct hutch_error *err)
 {
     struct hutch_file_grep_options options = HUTCH_FILE_GREP_INIT;
-    struct server_sandbox *sandbox;
     struct hutch_file_matches *matches;
 
-    options.regex = params_bool(call->params, "regex");
-    options.ignore_case = params_bool(call->params, "ignore_case");
-    options.context = params_count(call->params, "context", options.context);
-    options.glob = params_string(call->params, "glob");
-    options.limit = params_count(call->params, "limit", options.limit);
-    options.budget_ms = params_count(call->params, "budget_ms", options.budget_ms);
-    int r = server_find_sandbox(server, call->params, &sandbox, err);
-    if (r == 0)
-        r = hutch_file_grep(sandbox->sandbox, params_string(call->params, "path"),
-                            params_string(call->params, "pattern"), &options, &matches, err);
+    options.regex = params_bool(params, "regex");
+    options.ignore_case = params_bool(params, "ignore_case");
+    options.context = params_count(params, "context", options.context);
+    options.glob = params_string(params, "glob");
+    options.limit = params_count(params, "limit", options.limit);
+    options.budget_ms = params_count(params, "budget_ms", options.budget_ms);
+    int r = hutch_file_grep(sandbox, params_string(params, "path"),
+                            params_string(params, "pattern"), &options, &matches, err);
     if (r != 0)
         return r;
 
     json_t *list = json_array();
     for (size_t i = 0; i < matches->count; i++)
         json_array_append_new(list, match_json(&matches->items[i]));
-    answer_json(&server->outbox, call->id,
-                json_pack("{s:o, s:b}", "matches", list, "truncated", matches->truncated));
+    *ret = json_pack("{s:o, s:b}", "matches", list, "truncated", matches->truncated);
     hutch_file_free(matches);
     return 0;
 }
@@ -164,35 +158,33 @@ static json_t *uploads_json(const struct hutch_file_transfers *transfers,
     return json_pack("{s:o}", "results", list);
 }
 
-static int upload(struct server *server, const struct call *call, struct hutch_file_source *sources,
-                  struct hutch_error *err)
+static int upload(struct hutch_sandbox *sandbox, const json_t *params,
+                  struct hutch_file_source *sources, json_t **ret, struct hutch_error *err)
 {
-    const json_t *files = params_get(call->params, "files");
-    struct server_sandbox *sandbox;
+    const json_t *files = params_get(params, "files");
     struct hutch_file_transfers *transfers;
 
     for (size_t i = 0; i < json_array_size(files); i++) {
         if (source_from_json(json_array_get(files, i), &sources[i], err) < 0)
             return refuse_file(i, err);
     }
-    int r = server_find_sandbox(server, call->params, &sandbox, err);
-    if (r == 0)
-        r = hutch_file_upload(sandbox->sandbox, sources, json_array_size(files), &transfers, err);
+    int r = hutch_file_upload(sandbox, sources, json_array_size(files), &transfers, err);
     if (r != 0)
         return r;
-    answer_json(&server->outbox, call->id, uploads_json(transfers, sources));
+    *ret = uploads_json(transfers, sources);
     hutch_file_free(transfers);
     return 0;
 }
 
-int method_file_upload(struct server *server, const struct call *call, struct hutch_error *err)
+int file_upload(struct hutch_sandbox *sandbox, const json_t *params, json_t **ret,
+                struct hutch_error *err)
 {
-    size_t count = json_array_size(params_get(call->params, "files"));
+    size_t count = json_array_size(params_get(params, "files"));
     struct hutch_file_source *sources = calloc(count + 1, sizeof *sources);
 
     if (!sources)
         abort();
-    int r = upload(server, call, sources, err);
+    int r = upload(sandbox, params, sources, ret, err);
     for (size_t i = 0; i < count; i++)
         free((void *)sources[i].data);
     free(sources);
@@ -214,23 +206,21 @@ static json_t *downloads_json(const struct hutch_file_transfers *transfers)
     return json_pack("{s:o}", "results", list);
 }
 
-int method_file_download(struct server *server, const struct call *call, struct hutch_error *err)
+int file_download(struct hutch_sandbox *sandbox, const json_t *params, json_t **ret,
+                  struct hutch_error *err)
 {
     struct hutch_file_download_options options = HUTCH_FILE_DOWNLOAD_INIT;
-    params_list_auto char **paths = params_list(call->params, "paths");
-    size_t count = json_array_size(params_get(call->params, "paths"));
-    struct server_sandbox *sandbox;
+    params_list_auto char **paths = params_list(params, "paths");
+    size_t count = json_array_size(params_get(params, "paths"));
     struct hutch_file_transfers *transfers;
 
     options.max_bytes = DOWNLOAD_MAX;
     options.total_bytes = DOWNLOAD_MAX;
-    int r = server_find_sandbox(server, call->params, &sandbox, err);
-    if (r == 0)
-        r = hutch_file_download(sandbox->sandbox, (const char *const *)paths, count, &options,
-                                &transfers, err);
+    int r = hutch_file_download(sandbox, (const char *const *)paths, count, &options, &transfers,
+                                err);
     if (r != 0)
         return r;
-    answer_json(&server->outbox, call->id, downloads_json(transfers));
+    *ret = downloads_json(transfers);
     hutch_file_free(transfers);
     return 0;
 }

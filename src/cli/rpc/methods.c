@@ -53,7 +53,7 @@
     }
 
 #define LIMIT_MAX 100000     /* of lines, entries, matches that one answer may have */
-#define BUDGET_MAX_MS 60000  /* for one call */
+#define BUDGET_MAX_MS 30000  /* for one call */
 #define READ_MAX (64u << 20) /* bytes of a file in one answer */
 
 static const struct param none[] = {END};
@@ -242,38 +242,40 @@ const struct method methods[] = {
      "From now on send events as notifications `event`, with the object of hutch-run(1) as `params`. "
      "Another call for the same sandbox, or for all, replaces the first.",
      "`{}`"},
-    {"file.delete", method_file_delete, delete_params,
-     "Remove a file, a link, or a directory. Links are not followed.", "`{}`"},
-    {"file.download", method_file_download, download_params,
+    {"file.delete", NULL, delete_params,
+     "Remove a file, a link, or a directory. Links are not followed.", "`{}`", file_delete},
+    {"file.download", NULL, download_params,
      "Read many whole files. Each has its own `error`, null or `{code, where, errno, message}`.",
-     "`{results: [{path, error, content_base64?}]}`, one for each path, in order"},
-    {"file.edit", method_file_edit, edit_params, "Replace text in a file.",
-     "`{path, occurrences}`"},
-    {"file.glob", method_file_glob, glob_params, "Find files by their names.",
-     "`{matches: [{path, type, size, modified}], truncated}`"},
-    {"file.grep", method_file_grep, grep_params, "Find lines in files.",
-     "`{matches: [{path, line, text, before, after}], truncated}`"},
-    {"file.list", method_file_list, list_params, "What is in a directory.",
-     "`{entries, truncated}`, a list of what `file.stat` says"},
-    {"file.read", method_file_read, read_params,
+     "`{results: [{path, error, content_base64?}]}`, one for each path, in order", file_download},
+    {"file.edit", NULL, edit_params, "Replace text in a file.", "`{path, occurrences}`", file_edit},
+    {"file.glob", NULL, glob_params, "Find files by their names.",
+     "`{matches: [{path, type, size, modified}], truncated}`", file_glob},
+    {"file.grep", NULL, grep_params, "Find lines in files.",
+     "`{matches: [{path, line, text, before, after}], truncated}`", file_grep},
+    {"file.list", NULL, list_params, "What is in a directory.",
+     "`{entries, truncated}`, a list of what `file.stat` says", file_list},
+    {"file.read", NULL, read_params,
      "Read lines of a file. What is not UTF-8 comes in base64, from its beginning.",
      "`{content, encoding, start_line, end_line, next_offset, total_lines, size, modified, "
-     "truncated}`; `next_offset` is null at the end, `total_lines` when they were not counted"},
+     "truncated}`; `next_offset` is null at the end, `total_lines` when they were not counted",
+     file_read},
     {"file.stat", method_file_stat, stat_params, "What a path is.",
      ENTRY
      ", `type` one of `file`, `directory`, `symlink`, `other`, `modified` in milliseconds since "
      "1970"},
-    {"file.upload", method_file_upload, upload_params,
+    {"file.upload", NULL, upload_params,
      "Write many files, each as `file.write` does. Each has its own `error`, as in `file.download`.",
-     "`{results: [{path, error}]}`, one for each file, in order"},
-    {"file.write", method_file_write, file_write_params,
-     "Write a whole file, at once; directories on the way are made.", "`{path, size, created}`"},
+     "`{results: [{path, error}]}`, one for each file, in order", file_upload},
+    {"file.write", NULL, file_write_params,
+     "Write a whole file, at once; directories on the way are made.", "`{path, size, created}`",
+     file_write},
     {"policy.explain", method_policy_explain, explain_params,
      "What a run would be on this host. Nothing is run.", "as `hutch explain --json`"},
     {"rpc.cancel", method_cancel, cancel_params,
      "End the wait of a request that has not been answered. The command of `sandbox.exec` or `shell.exec` is ended with "
      "all its processes, and the request is answered with its result, `reason` `cancelled`; "
-     "`sandbox.poll` is answered with what there is.",
+     "`sandbox.poll` is answered with what there is; a request that has not begun is answered with an error. A call "
+     "about files that has begun goes on to its end.",
      "`{}`"},
     {"sandbox.close", method_sandbox_close, sandbox_params,
      "End everything in a sandbox, and it. Requests that wait for its runs are answered first, with "
@@ -282,7 +284,8 @@ const struct method methods[] = {
     {"sandbox.exec", method_sandbox_exec, exec_params, "Run a command and wait for its end.",
      "a result, as `hutch run --json`"},
     {"sandbox.info", method_sandbox_info, sandbox_params, "What a sandbox is and what runs in it.",
-     "`{sandbox, cwd, enforced, setup_ms, gone, runs: [{run, state}]}`, `state` `running` or `ended`"},
+     "`{sandbox, cwd, enforced, setup_ms, gone, runs: [{run, state}]}`, `state` `running` or `ended`",
+     .any_time = true},
     {"sandbox.list", method_sandbox_list, none, "All sandboxes of this server.",
      "`{sandboxes}`, a list of what `sandbox.info` says"},
     {"sandbox.open", method_sandbox_open, open_params,
@@ -292,7 +295,8 @@ const struct method methods[] = {
      "Output of a command that was started, from a place on, and its result once all output was told. "
      "At most 1 MiB of output is kept; `dropped` says how many bytes were lost after `cursor`. "
      "Where output is not UTF-8, `data_base64` has it exactly.",
-     "`{output: [{stream, data, data_base64?}], cursor, dropped?, done, result?}`"},
+     "`{output: [{stream, data, data_base64?}], cursor, dropped?, done, result?}`",
+     .any_time = true},
     {"sandbox.resize", method_sandbox_resize, resize_params, "Change the size of its terminal.",
      "`{}`"},
     {"sandbox.signal", method_sandbox_signal, signal_params,
@@ -322,7 +326,8 @@ const struct method methods[] = {
      "Output of a shell of mode `pty`, from a place on; `dropped` says how many bytes were lost after "
      "`cursor`.",
      "`{data, data_base64?, cursor, dropped?, done, exit_code?, signal?}`; how the shell has ended comes "
-     "with `done`"},
+     "with `done`",
+     .any_time = true},
     {"shell.resize", method_shell_resize, shell_resize_params,
      "Change the size of the terminal of a shell of mode `pty`.", "`{}`"},
     {"shell.setenv", method_shell_setenv, shell_setenv_params,

@@ -11,10 +11,12 @@
 
 struct method {
     const char *name;
-    method_fn *run;
+    method_fn *run;             /* NULL: `file` instead */
     const struct param *params; /* end with an empty name */
     const char *help;           /* sentences */
     const char *result;         /* "{run}" */
+    file_fn *file;              /* a call about files */
+    bool any_time; /* changes nothing: it may overtake calls about files of its sandbox */
 };
 
 /* Sorted by name; ends with a NULL name. */

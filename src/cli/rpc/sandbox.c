@@ -8,9 +8,34 @@
 #include "cli/rpc/params.h"
 #include "cli/rpc/server.h"
 
+/* What a call about files has written it tells on its own thread; it is told when that is over. */
 static void on_event(void *arg, const struct hutch_event *event)
 {
-    notify_event(arg, event);
+    struct server_sandbox *sandbox = arg;
+
+    if (event->type == HUTCH_EVENT_FILE_WRITTEN)
+        file_call_note(sandbox->file_call, event);
+    else
+        notify_event(sandbox, event);
+}
+
+static bool has_shell(const struct server_sandbox *sandbox, const char *id)
+{
+    const struct server_shell *shell = sandbox->shells;
+
+    while (shell && !str_eq(shell->id, id))
+        shell = shell->next;
+    return shell;
+}
+
+struct server_sandbox *server_sandbox_of(const struct server *server, const json_t *params)
+{
+    const char *id = params_string(params, "sandbox"), *shell = params_string(params, "shell");
+    struct server_sandbox *row = server->sandboxes;
+
+    while (row && !(id && str_eq(row->info.id, id)) && !(shell && has_shell(row, shell)))
+        row = row->next;
+    return row;
 }
 
 int server_find_sandbox(struct server *server, const json_t *params, struct server_sandbox **ret,
@@ -51,6 +76,7 @@ void server_free_sandbox(struct server *server, struct server_sandbox *sandbox)
         run_drop(server, sandbox->runs);
     while (sandbox->shells)
         server_free_shell(sandbox->shells);
+    server_free_file(server, sandbox);
     /* Still in the list, and with its id: the library says that it has stopped. */
     hutch_sandbox_close(sandbox->sandbox);
     *link = sandbox->next;

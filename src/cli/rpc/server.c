@@ -17,8 +17,8 @@ enum {
     LAST_MS = 5000,     /* for a client that is done sending to read what it has not */
 };
 
-/* What is polled: three of our own, then runs. */
-enum { WATCH_IN, WATCH_OUT, WATCH_SIGNALS, WATCH_RUNS };
+/* What is polled: four of our own, then runs. */
+enum { WATCH_IN, WATCH_OUT, WATCH_SIGNALS, WATCH_FILES, WATCH_RUNS };
 
 struct watched {
     struct pollfd fds[WATCH_RUNS + RUNS_MAX];
@@ -39,6 +39,12 @@ bool server_is_full(const struct server *server)
     return outbox_len(&server->outbox) > OUTBOX_PAUSE;
 }
 
+/* Whether it takes more requests. */
+static bool may_take(const struct server *server)
+{
+    return !server_is_full(server) && turn_has_room(server);
+}
+
 static bool is_blank(const char *line, size_t len)
 {
     while (len > 0 && strchr(" \t\r", line[len - 1]) && line[len - 1])
@@ -50,7 +56,7 @@ static void take_line(struct server *server, const char *line, size_t len)
 {
     if (is_blank(line, len))
         return;
-    server->held = !server_dispatch(server, line, len);
+    server->held = !server_dispatch(server, line, len, false);
     if (server->held)
         lines_unread(&server->lines, line);
 }
@@ -72,7 +78,7 @@ static bool take_lines(struct server *server)
     size_t len;
 
     server->held = false;
-    for (int i = 0; i < LINES_AT_ONCE && !server->held && !server_is_full(server); i++) {
+    for (int i = 0; i < LINES_AT_ONCE && !server->held && may_take(server); i++) {
         switch (lines_next(&server->lines, &line, &len)) {
         case LINES_NONE: return false;
         case LINES_ONE: take_line(server, line, len); break;
@@ -104,12 +110,13 @@ static void watch_runs(const struct server *server, struct watched *watched)
 static void watch(const struct server *server, int signals, struct watched *watched)
 {
     bool waits = outbox_len(&server->outbox) > 0;
-    bool reads = !server->lines.ended && !server->held && !server_is_full(server);
+    bool reads = !server->lines.ended && !server->held && may_take(server);
 
     watched->fds[WATCH_IN] = (struct pollfd){.fd = reads ? server->in : -1, .events = POLLIN};
     watched->fds[WATCH_OUT] = (struct pollfd){.fd = server->outbox.fd,
                                               .events = waits ? POLLOUT : 0};
     watched->fds[WATCH_SIGNALS] = (struct pollfd){.fd = signals, .events = POLLIN};
+    watched->fds[WATCH_FILES] = (struct pollfd){.fd = server->workers.wake_fd, .events = POLLIN};
     watched->count = WATCH_RUNS;
     watch_runs(server, watched);
 }
@@ -121,9 +128,9 @@ static int wait_for(const struct server *server)
         return server->run_count > 0 ? THROTTLE_MS : -1;
     if (server->drained)
         return 0;
-    if (server->held)
+    if (server->held || server->retry)
         return RETRY_MS;
-    return server->more_lines ? 0 : server_wait_timeout(server);
+    return server->more_lines && may_take(server) ? 0 : server_wait_timeout(server);
 }
 
 /* Runs that have something to do; from time to time also those that are paused. */
@@ -154,6 +161,8 @@ static int turn(struct server *server, int signals, struct hutch_error *err)
 
     if (watched.fds[WATCH_SIGNALS].revents || watched.fds[WATCH_OUT].revents & (POLLERR | POLLNVAL))
         return 0;
+    if (watched.fds[WATCH_FILES].revents)
+        file_workers_heard(&server->workers);
     step_runs(server, &watched);
     server_settle(server);
     if (watched.fds[WATCH_IN].revents && lines_read(&server->lines, server->in) <= 0)
@@ -166,7 +175,8 @@ static int turn(struct server *server, int signals, struct hutch_error *err)
     if (outbox_flush(&server->outbox) < 0)
         return 0;
     server->drained = full && !server_is_full(server);
-    return !server->lines.ended || server->more_lines || server->drained;
+    return !server->lines.ended || server->more_lines || server->drained ||
+           server_has_files(server);
 }
 
 /* What is in the outbox gets a little time: the client may have closed its end to say it is done. */
@@ -187,10 +197,21 @@ static void close_all(struct server *server)
 {
     server_free_waiters(server);
     server->subscribed = 0; /* nobody is told any more, but the log is */
-    while (server->sandboxes) {
-        server->sandboxes->subscribed = 0;
-        server_free_sandbox(server, server->sandboxes);
+    for (struct server_sandbox *row = server->sandboxes, *next; row; row = next) {
+        next = row->next;
+        row->subscribed = 0;
+        if (!row->file_call) /* those whose end has to be waited for come last */
+            server_free_sandbox(server, row);
     }
+    while (server->sandboxes)
+        server_free_sandbox(server, server->sandboxes);
+}
+
+static int open_workers(struct server *server, struct hutch_error *err)
+{
+    int r = file_workers_init(&server->workers);
+
+    return r < 0 ? err_sys(err, r, "rpc", "cannot prepare for calls about files") : 0;
 }
 
 int server_run(int in, int out, struct hutch_error *err)
@@ -201,6 +222,8 @@ int server_run(int in, int out, struct hutch_error *err)
     int r = signals_open(&signals, err);
     if (r == 0)
         r = events_open(&server.audit, NULL, err);
+    if (r == 0)
+        r = open_workers(&server, err);
     if (r < 0)
         return r;
     lines_init(&server.lines, MESSAGE_MAX);
@@ -212,6 +235,7 @@ int server_run(int in, int out, struct hutch_error *err)
     flush_last(&server);
     events_report(&server.audit);
     events_close(&server.audit);
+    file_workers_clear(&server.workers);
     outbox_clear(&server.outbox);
     lines_clear(&server.lines);
     return r;

@@ -35,12 +35,14 @@ void server_wait(struct server *server, const struct call *call, const struct se
     server->waiter_count++;
 }
 
-static void free_waiter(struct server *server, struct server_waiter **link)
+void server_free_waiter(struct server *server, struct server_waiter **link)
 {
     struct server_waiter *waiter = *link;
 
     *link = waiter->next;
     server->waiter_count--;
+    server->turns_bytes -= waiter->line_len;
+    free(waiter->line);
     free(waiter->id);
     free(waiter);
 }
@@ -48,7 +50,7 @@ static void free_waiter(struct server *server, struct server_waiter **link)
 void server_free_waiters(struct server *server)
 {
     while (server->waiters)
-        free_waiter(server, &server->waiters);
+        server_free_waiter(server, &server->waiters);
 }
 
 struct server_waiter *server_find_waiter(const struct server *server, const char *id)
@@ -123,7 +125,7 @@ static bool settle_shell_close(struct server *server, struct server_waiter *wait
 }
 
 /* Answer it if that is possible now. */
-static bool settle(struct server *server, struct server_waiter *waiter)
+static bool answer(struct server *server, struct server_waiter *waiter)
 {
     switch (waiter->kind) {
     case WAIT_EXEC:
@@ -146,19 +148,37 @@ static bool settle(struct server *server, struct server_waiter *waiter)
         shell_read_answer(server, waiter);
         return true;
     case WAIT_SHELL_CLOSE: return settle_shell_close(server, waiter);
+    case WAIT_FILE: return file_settle(server, waiter);
+    case WAIT_TURN:
     case WAIT_CLOSE: break;
     }
     return settle_close(server, waiter);
 }
 
+/* Returns whether *link is out of the list. */
+static bool settle(struct server *server, struct server_waiter **link)
+{
+    if ((*link)->kind == WAIT_TURN)
+        return turn_settle(server, link);
+    if (!answer(server, *link))
+        return false;
+    server_free_waiter(server, link);
+    return true;
+}
+
 void server_settle(struct server *server)
 {
-    struct server_waiter **link = &server->waiters;
+    bool changed = true;
 
-    while (*link && !server_is_full(server)) {
-        if (settle(server, *link))
-            free_waiter(server, link);
-        else
-            link = &(*link)->next;
+    server->retry = false;
+    /* Again, since what is answered late in the list may be what an earlier one waits for. */
+    while (changed) {
+        changed = false;
+        for (struct server_waiter **link = &server->waiters; *link && !server_is_full(server);) {
+            if (settle(server, link))
+                changed = true;
+            else
+                link = &(*link)->next;
+        }
     }
 }
