@@ -20,6 +20,8 @@ static int build_files(const struct policy *policy, struct plan *plan, struct pl
     if (r == 0)
         r = plan_pass_rules(policy, &resolver, plan, entries, err);
     if (r == 0)
+        r = plan_pass_links(entries, err);
+    if (r == 0)
         r = plan_pass_parents(plan, entries, err);
     resolver_clear(&resolver);
     if (r == 0)

@@ -105,6 +105,7 @@ static void add_open(struct layout *layout, struct plan_mount mount, const struc
     mount.idmap = plan_needs_idmap(layout->plan, found->path, &found->st, mount.writable);
     mount.owner_uid = found->st.st_uid;
     mount.owner_gid = found->st.st_gid;
+    mount.links = found->links;
     plan_entry_add(layout->plan, layout->entries, mount);
 }
 

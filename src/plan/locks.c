@@ -72,7 +72,8 @@ static int add_socket(struct resolver *resolver, struct plan *plan, struct plan_
                             .ino = found.st.st_ino,
                             .idmap = plan_needs_idmap(plan, found.path, &found.st, false),
                             .owner_uid = found.st.st_uid,
-                            .owner_gid = found.st.st_gid});
+                            .owner_gid = found.st.st_gid,
+                            .links = found.links});
     return 0;
 }
 

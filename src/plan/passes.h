@@ -50,6 +50,9 @@ int plan_pass_rules(const struct policy *policy, struct resolver *resolver, stru
 int plan_pass_sockets(const struct policy *policy, struct resolver *resolver, struct plan *plan,
                       struct plan_entries *entries, struct hutch_error *err);
 
+/* Refuse grants that lead where a link in a tree that is not trusted wants them. After the rules. */
+int plan_pass_links(const struct plan_entries *entries, struct hutch_error *err);
+
 /* For a root caller: make the way to each granted path passable for the sandbox's own id. */
 int plan_pass_parents(struct plan *plan, struct plan_entries *entries, struct hutch_error *err);
 

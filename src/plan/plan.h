@@ -48,6 +48,8 @@ enum mount_why {
     WHY_HIDE,
 };
 
+struct resolved_link; /* plan/resolve.h */
+
 struct plan_mount {
     enum mount_kind kind;
     enum mount_why why;
@@ -55,7 +57,8 @@ struct plan_mount {
     const char *source;  /* bind: canonical host path; link: its text; proc: the subset shown */
     const char *content; /* file: what is in it; NULL for nothing */
     const char *origin;  /* flag or JSON pointer that asked for it; NULL for the layout's own */
-    dev_t dev;           /* bind: identity of the source, checked again before it is mounted */
+    const struct resolved_link *links; /* bind: on the way to the source, as it was written */
+    dev_t dev; /* bind: identity of the source, checked again before it is mounted */
     ino_t ino;
     int source_fd;   /* bind: O_PATH of `source`, -1 otherwise. Owned by the plan. */
     mode_t mode;     /* tmpfs, dir */

@@ -144,13 +144,11 @@ static int open_path(int base, const char *path, bool *ret_direct)
 static int resolve_at(const struct resolver *resolver, int base, const char *path,
                       struct resolved *ret)
 {
-    bool direct;
-
     /* Most of what policies hide is not there, and this says so in half the time of a failing open. */
     if (fstatat(base, path, &ret->st, AT_SYMLINK_NOFOLLOW) < 0 &&
         (errno == ENOENT || errno == ENOTDIR))
         return 0;
-    fd_auto int fd = open_path(base, path, &direct);
+    fd_auto int fd = open_path(base, path, &ret->direct);
     ret->denied = fd == -EACCES;
     if (fd == -ENOENT || fd == -ENOTDIR || fd == -EACCES)
         return 0;
@@ -159,7 +157,7 @@ static int resolve_at(const struct resolver *resolver, int base, const char *pat
     if (fstat(fd, &ret->st) < 0)
         return -errno;
 
-    if (direct && path[0] == '/')
+    if (ret->direct && path[0] == '/')
         ret->path = path_normalize(resolver->arena, "/", path);
     int r = ret->path ? 0 : canonical_name(resolver->arena, fd, &ret->path);
     if (r < 0)
@@ -240,7 +238,7 @@ int resolve_start(struct resolver *resolver, const struct policy_item *item, con
     return 0;
 }
 
-int resolve_existing(const struct resolver *resolver, const struct policy_item *item,
+int resolve_existing(struct resolver *resolver, const struct policy_item *item,
                      struct resolved *ret, struct hutch_error *err)
 {
     char shown[256];
@@ -254,8 +252,12 @@ int resolve_existing(const struct resolver *resolver, const struct policy_item *
         return err_sys(err, -EACCES, item->origin, "cannot look at '%s'", shown);
     if (!found.exists)
         return err_set(err, HUTCH_EPOLICY, item->origin, "'%s' does not exist", shown);
-    *ret = found;
-    return 0;
+    r = found.direct ? 0 : resolve_links(resolver, item, &found, err);
+    if (r < 0)
+        fd_close(&found.fd);
+    else
+        *ret = found;
+    return r;
 }
 
 int resolve_missing(const struct resolver *resolver, const struct policy_item *item,

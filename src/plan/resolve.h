@@ -30,12 +30,20 @@ struct resolver {
     const char *walked;            /* where the last walk ended, canonical; NULL before the first */
 };
 
+/* A symbolic link on the way to a path. */
+struct resolved_link {
+    const char *path; /* its own name, canonical */
+    const struct resolved_link *next;
+};
+
 struct resolved {
     bool exists;
     bool denied;      /* does not exist, as far as the caller's rights can tell */
+    bool direct;      /* there is no link on the way */
     const char *path; /* canonical; NULL when missing */
     int fd;           /* O_PATH, -1 when missing. The caller's. */
     struct stat st;
+    const struct resolved_link *links; /* on the way, from resolve_existing(); NULL: none */
 };
 
 /* The directory `~` stands for, from HOME or else /etc/passwd; NULL when there is none. */
@@ -56,8 +64,8 @@ int resolve_base_name(const struct resolver *resolver, struct resolve_base *base
 int resolve_path(const struct resolver *resolver, const struct policy_item *item,
                  struct resolved *ret, struct hutch_error *err);
 
-/* The same for a path that must be there. */
-int resolve_existing(const struct resolver *resolver, const struct policy_item *item,
+/* The same for a path that must be there, with the links on the way. */
+int resolve_existing(struct resolver *resolver, const struct policy_item *item,
                      struct resolved *ret, struct hutch_error *err);
 
 /* Where a missing path would be: the deepest directory that exists, canonical, plus the rest. */
@@ -85,6 +93,10 @@ struct resolved_walk {
 typedef int resolve_link_fn(void *arg, const char *path, struct hutch_error *err);
 int resolve_walk(struct resolver *resolver, const struct policy_item *item, resolve_link_fn *fn,
                  void *arg, struct resolved_walk *ret, struct hutch_error *err);
+
+/* Fill in found->links of a path that is there. Refused when they do not lead to found->path. */
+int resolve_links(struct resolver *resolver, const struct policy_item *item, struct resolved *found,
+                  struct hutch_error *err);
 
 /*
  * Resolve a pattern with *, ?, [ or **: calls fn for each match, at most RESOLVE_MATCHES_MAX, in no

@@ -71,6 +71,7 @@ static void add_bind(struct rules *rules, const char *target, struct resolved *f
         .idmap = plan_needs_idmap(rules->plan, found->path, &found->st, writable),
         .owner_uid = found->st.st_uid,
         .owner_gid = found->st.st_gid,
+        .links = found->links,
     };
 
     plan_entry_add(rules->plan, rules->entries, mount);

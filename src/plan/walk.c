@@ -105,3 +105,44 @@ int resolve_walk(struct resolver *resolver, const struct policy_item *item, reso
         .directory = walk.at, .rest = walk.rest + strspn(walk.rest, "/"), .error = walk.end};
     return 0;
 }
+
+struct link_list {
+    struct arena *arena;
+    const struct resolved_link *first;
+};
+
+static int keep_link(void *arg, const char *path, struct hutch_error *err)
+{
+    struct link_list *list = arg;
+    struct resolved_link *link = arena_alloc(list->arena, sizeof *link);
+
+    if (!link)
+        return err_oom(err);
+    *link = (struct resolved_link){.path = path, .next = list->first};
+    list->first = link;
+    return 0;
+}
+
+/*
+ * The kernel has followed the links before us, and whoever may change one could do so in between. As
+ * long as both came to the same name, these are the links that lead there.
+ */
+int resolve_links(struct resolver *resolver, const struct policy_item *item, struct resolved *found,
+                  struct hutch_error *err)
+{
+    struct link_list list = {.arena = resolver->arena};
+    struct resolved_walk walk;
+    char shown[256];
+    int r = resolve_walk(resolver, item, keep_link, &list, &walk, err);
+
+    if (r < 0)
+        return r;
+    const char *end = path_normalize(resolver->arena, walk.directory, walk.rest);
+    if (!end || !str_eq(end, found->path))
+        return err_set(
+            err, HUTCH_EPOLICY, item->origin,
+            "cannot tell by which links '%s' leads where it does: name the target itself",
+            str_printable(item->text, shown, sizeof shown));
+    found->links = list.first;
+    return 0;
+}

@@ -152,14 +152,49 @@ static void links_lead_to_what_they_name(void)
 {
     make_trees();
     box_symlink("../out", "work/link");
+    box_symlink("out", "olink");
     box_symlink("out/d", "dlink");
+    box_symlink("d", "work/inside");
     CHECK_TEXT("r-", rights(NULL, "link/f"));
-    CHECK_TEXT("rw", rights(LIST("--write", "link"), "link/f"));
-    CHECK_TEXT("rw", rights(LIST("--write", "link"), "../out/f"));
+    CHECK_TEXT("rw", rights(LIST("--write", "../olink"), "link/f"));
+    CHECK_TEXT("rw", rights(LIST("--write", "../olink"), "../out/f"));
+    CHECK_TEXT("r-", rights(LIST("--read", "inside"), "d/f"));
+    CHECK_TEXT("rw", rights(LIST("--read", "d", "--write", "d/e"), "inside/e/f"));
     CHECK_TEXT("--", rights(LIST("--hide", "link"), "../out/f"));
     CHECK_TEXT("--", rights(LIST("--hide", "../dlink/e"), "../out/d/e/f"));
     CHECK_TEXT("--", rights(LIST("--hide", "../dlink/e"), "link/d/e/f"));
     CHECK_TEXT("r-", rights(LIST("--hide", "../dlink/e"), "../out/d/f"));
+}
+
+/* One run leaves a link to a key, and the next one grants what it takes for a cache. */
+static void links_of_a_sandbox_grant_nothing(void)
+{
+    static const struct {
+        const char *flag, *layout;
+    } cases[] = {
+        {"--read", "host"}, {"--write", "host"}, {"--write", "minimal"}, {"--read", "root"}};
+
+    box_dir("home/.ssh");
+    box_file("home/.ssh/id", "key\n");
+    CHECK_LINE(drive_out(NULL, PAYLOAD("symlink", "../home/.ssh/id", "cache", ",", "symlink",
+                                       "cache", "again")),
+               "symlink cache: ok");
+    box_expect("work/cache");
+    box_expect("work/again");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *const layout = cases[i].layout;
+        const char *why = drive_refused(LIST("--layout", layout, cases[i].flag, "cache"),
+                                        PAYLOAD("write", "../home/.ssh/id"));
+        CHECK_HAS(why, box_text("the link '%s/cache'", box.work));
+        CHECK_HAS(why, "/.ssh/id'");
+        CHECK_HAS(why, "name the target itself");
+        CHECK_HAS(drive_refused(LIST("--layout", layout, cases[i].flag, "again"), PAYLOAD("ids")),
+                  "name the target itself");
+    }
+    CHECK_TEXT("key\n", box_read("../home/.ssh/id"));
+
+    /* Whoever names the key means it. */
+    CHECK_TEXT("r-", rights(LIST("--read", "~/.ssh/id"), "../home/.ssh/id"));
 }
 
 /* /bin is a link on most hosts, as /var/run is: a rule for one name holds for both. */
@@ -440,6 +475,7 @@ int main(void)
         {"grants appear in small layouts", grants_appear_in_small_layouts},
         {"rules hold at every place", rules_hold_at_every_place},
         {"links lead to what they name", links_lead_to_what_they_name},
+        {"links of a sandbox grant nothing", links_of_a_sandbox_grant_nothing},
         {"system links are followed", system_links_are_followed},
         {"~ is home", tilde_is_home},
         {"missing paths", missing_paths},

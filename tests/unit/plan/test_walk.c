@@ -261,6 +261,48 @@ static void the_caller_can_stop(void **state)
     }
 }
 
+static void links_are_kept(void **state)
+{
+    static const struct {
+        const char *text, *links; /* the last one first */
+    } cases[] = {
+        {"@/ws/a/b", ""},
+        {"@/ws/link/b", "@/ws/link "},
+        {"@/ws/l1/c", "@/ws/l3 @/ws/l2 @/ws/l1 "},
+        {"@/ws/file-link", "@/ws/file-link "},
+        {"@/ws/l1/out/.ssh", "@/ws/a/b/out @/ws/l3 @/ws/l2 @/ws/l1 "},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct policy_item it = item(cases[i].text, FLAG);
+        struct resolved found = {.fd = -1};
+        struct hutch_error err = {0};
+        char links[2048] = "";
+
+        assert_int_equal(resolve_existing(&resolver, &it, &found, &err), 0);
+        for (const struct resolved_link *link = found.links; link; link = link->next)
+            snprintf(links + strlen(links), sizeof(links) - strlen(links), "%s ",
+                     folded(link->path));
+        assert_string_equal(links, cases[i].links);
+        fd_close(&found.fd);
+    }
+}
+
+/* Somebody has changed a link after the kernel followed it: what it led to is not known any more. */
+static void links_that_changed_are_refused(void **state)
+{
+    struct policy_item it = item("@/ws/link/b/c", FLAG);
+    struct resolved found = {.exists = true, .path = at("@/home/.ssh")};
+    struct hutch_error err = {0};
+
+    assert_int_equal(resolve_links(&resolver, &it, &found, &err), HUTCH_EPOLICY);
+    assert_non_null(strstr(err.msg, "name the target itself"));
+    assert_null(found.links);
+    found.path = at("@/ws/a/b/c");
+    assert_int_equal(resolve_links(&resolver, &it, &found, &err), 0);
+    assert_non_null(found.links);
+}
+
 static void nowhere_to_start(void **state)
 {
     struct resolver lost = resolver;
@@ -314,6 +356,8 @@ int main(void)
         WALK_TEST(walks_that_fail),
         WALK_TEST(long_chains),
         WALK_TEST(the_caller_can_stop),
+        WALK_TEST(links_are_kept),
+        WALK_TEST(links_that_changed_are_refused),
         WALK_TEST(nowhere_to_start),
         WALK_TEST(a_closed_directory_is_the_end),
     };
