@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/str.h"
+#include "base/suggest.h"
 #include "filter/filter.h"
 #include "plan/passes.h"
 #include "sys/landlock.h"
@@ -104,10 +105,23 @@ static long wanted_version(const char *want, const char *word)
     return strncmp(want + len, ">=", 2) == 0 ? strtol(want + len + 2, NULL, 10) : -1;
 }
 
+/* The limits that a controller could keep, and that are only looked at instead: one of them, or NULL. */
+static const char *sampled_limit(const struct plan *plan)
+{
+    const struct plan_limits *limits = &plan->limits;
+
+    if (limits->memory_means == MEANS_SAMPLED)
+        return "memory";
+    if (limits->cpu_time_means == MEANS_SAMPLED)
+        return "cpu_time";
+    return limits->processes_means == MEANS_SAMPLED ? "processes" : NULL;
+}
+
+static const char *const always[] = {"userns", "mountns",  "pidns",  "ipcns",
+                                     "utsns",  "cgroupns", "seccomp"};
+
 static bool is_met(const struct plan *plan, const char *want)
 {
-    static const char *const always[] = {"userns", "mountns",  "pidns",  "ipcns",
-                                         "utsns",  "cgroupns", "seccomp"};
     struct plan_limit_row limits[PLAN_LIMIT_ROWS];
     long landlock = wanted_version(want, "landlock");
 
@@ -119,10 +133,51 @@ static bool is_met(const struct plan *plan, const char *want)
         if (str_eq(want, limits[i].name))
             return limits[i].max != NUM_NO_LIMIT;
     if (str_eq(want, "cgroup"))
-        return plan->cgroup.version > 0;
+        return plan->cgroup.version > 0 && !sampled_limit(plan);
     if (str_eq(want, "netns"))
         return plan->net == NET_NONE;
     return landlock >= 0 && plan->landlock_abi > 0 && plan->landlock_abi >= landlock;
+}
+
+/* The word that `want` is, or else is near to; NULL: none. */
+static const char *nearest_word(const struct plan *plan, const char *want)
+{
+    static const char *const others[] = {"cgroup", "landlock", "netns"};
+    struct plan_limit_row limits[PLAN_LIMIT_ROWS];
+    struct suggest suggest;
+
+    if (wanted_version(want, "landlock") >= 0)
+        return want;
+    plan_limit_rows(plan, limits);
+    suggest_init(&suggest, want);
+    /* Of words as near as another the first is taken: "cgroup" before "cgroupns". */
+    for (size_t i = 0; i < ARRAY_LEN(others); i++)
+        suggest_offer(&suggest, others[i]);
+    for (size_t i = 0; i < ARRAY_LEN(always); i++)
+        suggest_offer(&suggest, always[i]);
+    for (size_t i = 0; i < ARRAY_LEN(limits); i++)
+        suggest_offer(&suggest, limits[i].name);
+    return suggest_best(&suggest);
+}
+
+static int refuse_requirement(const struct plan *plan, const struct policy_item *item,
+                              struct hutch_error *err)
+{
+    const char *want = item->text;
+    const char *word = nearest_word(plan, want);
+
+    if (!word)
+        return err_set(err, HUTCH_EUNSUPPORTED, item->origin, "unknown requirement '%s'", want);
+    if (!str_eq(word, want))
+        return err_set(err, HUTCH_EUNSUPPORTED, item->origin,
+                       "unknown requirement '%s' (did you mean '%s'?)", want, word);
+    if (str_eq(want, "cgroup") && plan->cgroup.version > 0)
+        return err_set(err, HUTCH_EUNSUPPORTED, item->origin,
+                       "'cgroup' is required, and the limit on %s would only be sampled: its "
+                       "controller cannot be used here",
+                       sampled_limit(plan));
+    return err_set(err, HUTCH_EUNSUPPORTED, item->origin,
+                   "'%s' is required and would not be enforced", want);
 }
 
 int plan_pass_locks(const struct policy *policy, struct plan *plan, struct hutch_error *err)
@@ -139,7 +194,6 @@ int plan_pass_locks(const struct policy *policy, struct plan *plan, struct hutch
     plan->net = (enum policy_net)policy->values[POLICY_NET].number;
     for (size_t i = 0; i < require->count; i++)
         if (!is_met(plan, require->items[i].text))
-            return err_set(err, HUTCH_EUNSUPPORTED, require->items[i].origin,
-                           "'%s' is required and would not be enforced", require->items[i].text);
+            return refuse_requirement(plan, &require->items[i], err);
     return 0;
 }

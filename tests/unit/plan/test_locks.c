@@ -308,6 +308,68 @@ static void requirements(void **state)
     }
 }
 
+/* A group that keeps some limits and not others is not what was asked for. */
+static void a_control_group_keeps_what_it_can(void **state)
+{
+    static const struct {
+        struct plan_limits limits;
+        int version;
+        const char *text; /* part of the message; NULL: met */
+    } cases[] = {
+        {{.memory_means = MEANS_CGROUP}, 2, NULL},
+        {{.memory_means = MEANS_CGROUP, .cpu_time_means = MEANS_CGROUP}, 1, NULL},
+        {{.memory_means = MEANS_CGROUP, .processes_means = MEANS_RLIMIT}, 1, NULL},
+        {{.memory_means = MEANS_CGROUP, .cpus_means = MEANS_AFFINITY}, 1, NULL},
+        {{.disk_means = MEANS_SAMPLED}, 2, NULL}, /* no controller counts files */
+        {{.memory_means = MEANS_SAMPLED}, 0, "would not be enforced"},
+        {{.memory_means = MEANS_SAMPLED, .cpu_time_means = MEANS_CGROUP}, 1, "limit on memory"},
+        {{.memory_means = MEANS_CGROUP, .cpu_time_means = MEANS_SAMPLED}, 1, "limit on cpu_time"},
+        {{.processes_means = MEANS_SAMPLED}, 2, "limit on processes"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct plan plan = {.limits = cases[i].limits, .cgroup.version = cases[i].version};
+        struct hutch_error err = {0};
+        struct policy policy;
+
+        arena_init(&plan.arena);
+        policy_init(&policy);
+        assert_int_equal(policy_set_flag(&policy, "--require", "cgroup,memory", NULL, &err), 0);
+        int r = plan_pass_locks(&policy, &plan, &err);
+        if (r != (cases[i].text ? HUTCH_EUNSUPPORTED : 0))
+            fail_msg("row %zu: %d '%s'", i, r, err.msg);
+        if (cases[i].text && (!strstr(err.msg, cases[i].text) || !strstr(err.msg, "'cgroup'")))
+            fail_msg("row %zu: '%s'", i, err.msg);
+        policy_clear(&policy);
+        arena_clear(&plan.arena);
+    }
+}
+
+static void misspelt_requirements(void **state)
+{
+    static const char *const cases[][2] = {
+        {"cgroups", "unknown requirement 'cgroups' (did you mean 'cgroup'?)"},
+        {"secomp", "unknown requirement 'secomp' (did you mean 'seccomp'?)"},
+        {"landlok", "unknown requirement 'landlok' (did you mean 'landlock'?)"},
+        {"mem0ry", "unknown requirement 'mem0ry' (did you mean 'memory'?)"},
+        {"unheard_of", "unknown requirement 'unheard_of'"},
+        {"cgroup", "'cgroup' is required and would not be enforced"},
+        {"landlock>=999999999", "'landlock>=999999999' is required and would not be enforced"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        char json[200];
+        struct plan plan;
+        struct plan_entries entries;
+        struct hutch_error err;
+
+        snprintf(json, sizeof(json), "{\"isolation\":{\"require\":[\"%s\"]}}", cases[i][0]);
+        assert_int_equal(build(json, &plan, &entries, &err), HUTCH_EUNSUPPORTED);
+        assert_string_equal(err.msg, cases[i][1]);
+        clear(&plan, &entries);
+    }
+}
+
 /* Whatever this kernel has. */
 static void landlock_is_required(void **state)
 {
@@ -359,10 +421,16 @@ static void the_network_is_known(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        LOCKS_TEST(filters_are_chosen),       LOCKS_TEST(filters_that_are_refused),
-        LOCKS_TEST(words_about_unix_sockets), LOCKS_TEST(sockets_of_the_host),
-        LOCKS_TEST(sockets_that_are_refused), LOCKS_TEST(requirements),
-        LOCKS_TEST(landlock_is_required),     LOCKS_TEST(the_network_is_known),
+        LOCKS_TEST(filters_are_chosen),
+        LOCKS_TEST(filters_that_are_refused),
+        LOCKS_TEST(words_about_unix_sockets),
+        LOCKS_TEST(sockets_of_the_host),
+        LOCKS_TEST(sockets_that_are_refused),
+        LOCKS_TEST(requirements),
+        LOCKS_TEST(a_control_group_keeps_what_it_can),
+        LOCKS_TEST(misspelt_requirements),
+        LOCKS_TEST(landlock_is_required),
+        LOCKS_TEST(the_network_is_known),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
