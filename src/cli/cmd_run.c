@@ -186,19 +186,27 @@ static void say_limit(const struct hutch_result *result)
     }
 }
 
+/* In the unit that the limit of this name has. */
+static const char *limit_text(const char *name, uint64_t value, char out[NUM_TEXT_MAX])
+{
+    if (str_eq(name, "cpus"))
+        return num_format_cpus(value, out);
+    if (!str_eq(name, "processes") && !str_eq(name, "open_files"))
+        return num_format_size(value, out);
+    snprintf(out, NUM_TEXT_MAX, "%" PRIu64, value);
+    return out;
+}
+
 static void say_absurd(const struct hutch_result *result)
 {
     char limit[NUM_TEXT_MAX];
     char host[NUM_TEXT_MAX];
 
-    for (const struct hutch_limit *row = result->limits; row && row->name; row++) {
-        if (row->max <= row->host)
-            continue;
-        bool cpus = str_eq(row->name, "cpus");
-        out_line("warning: the limit on %s is %s, this host has %s", row->name,
-                 cpus ? num_format_cpus(row->max, limit) : num_format_size(row->max, limit),
-                 cpus ? num_format_cpus(row->host, host) : num_format_size(row->host, host));
-    }
+    for (const struct hutch_limit *row = result->limits; row && row->name; row++)
+        if (row->max > row->host)
+            out_line("warning: the limit on %s is %s, this host has %s", row->name,
+                     limit_text(row->name, row->max, limit),
+                     limit_text(row->name, row->host, host));
 }
 
 /* The line on stderr about an end that is not simply the command's own. */
@@ -206,7 +214,6 @@ static void say_why(const struct hutch_result *result)
 {
     struct hutch_error error = result->error;
 
-    say_absurd(result);
     error.where[0] = '\0'; /* the message names the command; the step that failed says no more */
     if (error.code)
         out_error(&error);
@@ -223,6 +230,8 @@ static int report(const struct options *options, const struct hutch_result *resu
     struct hutch_error err;
     str_auto char *json = NULL;
 
+    if (!options->json || !options->events_path) /* else the events say it */
+        say_absurd(result);
     if (!options->json) {
         say_why(result);
         if (!result->output_errno)

@@ -152,17 +152,14 @@ static void put_locks(struct buf *out, const struct plan *plan)
 
 static const char *limit_text(const struct plan_limit_row *row, char out[NUM_TEXT_MAX])
 {
-    bool is_time = str_eq(row->name, "timeout") || str_eq(row->name, "cpu_time");
-    bool is_count = str_eq(row->name, "processes") || str_eq(row->name, "open_files");
-
     if (row->max == NUM_NO_LIMIT)
         return "unlimited";
-    if (is_time)
-        return num_format_duration(row->max, out);
-    if (str_eq(row->name, "cpus"))
-        return num_format_cpus(row->max, out);
-    if (!is_count)
-        return num_format_size(row->max, out);
+    switch (row->unit) {
+    case UNIT_MS: return num_format_duration(row->max, out);
+    case UNIT_BYTES: return num_format_size(row->max, out);
+    case UNIT_MILLI: return num_format_cpus(row->max, out);
+    case UNIT_COUNT: break;
+    }
     snprintf(out, NUM_TEXT_MAX, "%" PRIu64, row->max);
     return out;
 }

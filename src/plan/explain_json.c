@@ -88,17 +88,13 @@ static json_t *locks_json(const struct plan *plan)
 /* Numbers under a name with their unit, and by what means each is kept. */
 static json_t *limits_json(const struct plan *plan, const struct plan_command *command)
 {
-    static const char *const keys[PLAN_LIMIT_ROWS] = {
-        "timeout_ms", "cpu_time_ms", "cpus_milli",      "memory_bytes", "disk_bytes",
-        "processes",  "open_files",  "file_size_bytes", "output_bytes",
-    };
     struct plan_limit_row rows[PLAN_LIMIT_ROWS];
     json_t *object = json_object();
     json_t *means = json_object();
 
     plan_explain_limits(plan, command, rows);
     for (size_t i = 0; i < PLAN_LIMIT_ROWS; i++) {
-        json_object_set_new(object, keys[i], limit(rows[i].max));
+        json_object_set_new(object, rows[i].key, limit(rows[i].max));
         if (rows[i].means != MEANS_NONE)
             json_object_set_new(means, rows[i].name, json_string(plan_means_name(rows[i].means)));
     }

@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
 #include <sched.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <sys/sysinfo.h>
+#include <unistd.h>
 
+#include "base/fd.h"
+#include "base/num.h"
 #include "plan/passes.h"
 
 /*
@@ -17,6 +24,9 @@
 #define MEMORY_BYTES (1U << 30)
 #define DISK_BYTES (1U << 30)
 #define PROCESSES 256
+
+/* Every kernel has room for as many processes. */
+#define PID_MAX_USUAL 32768
 
 static uint64_t limit(const struct policy *policy, enum policy_id id, uint64_t otherwise)
 {
@@ -36,21 +46,51 @@ static uint64_t host_cpus_milli(void)
     return (uint64_t)CPU_COUNT(&set) * 1000;
 }
 
-static void look_at_host(struct plan_limits *limits)
-{
-    struct sysinfo info;
-    bool known = sysinfo(&info) == 0;
-
-    limits->host_memory_bytes = known ? (uint64_t)info.totalram * info.mem_unit : NUM_NO_LIMIT;
-    limits->host_swaps = !known || info.totalswap > 0;
-}
-
 /* Whether somebody asked for just this; a profile's number is for hosts of any size. */
 static bool is_asked_for(const struct policy *policy, enum policy_id id)
 {
     const struct policy_value *value = &policy->values[id];
 
     return value->set && !value->from_profile;
+}
+
+/* Read only for numbers that may be too large: a file of /proc takes longer than all else here. */
+static uint64_t host_processes(const struct plan_limits *limits)
+{
+    char text[32] = "";
+    uint64_t most;
+
+    if (limits->processes <= PID_MAX_USUAL || limits->processes == NUM_NO_LIMIT)
+        return NUM_NO_LIMIT;
+    fd_auto int fd = open("/proc/sys/kernel/pid_max", O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || read(fd, text, sizeof text - 1) <= 0)
+        return NUM_NO_LIMIT;
+    text[strcspn(text, "\n")] = '\0';
+    return num_parse_count(text, &most) ? NUM_NO_LIMIT : most;
+}
+
+static uint64_t host_open_files(void)
+{
+    struct rlimit most;
+
+    return getrlimit(RLIMIT_NOFILE, &most) == 0 ? (uint64_t)most.rlim_max : NUM_NO_LIMIT;
+}
+
+/* What the host has, where somebody's number is to be held against it. */
+static void look_at_host(const struct policy *policy, struct plan_limits *limits)
+{
+    struct sysinfo info;
+    bool known = sysinfo(&info) == 0;
+
+    limits->host_swaps = !known || info.totalswap > 0;
+    limits->host_disk_bytes = NUM_NO_LIMIT; /* known when the mounts are */
+    limits->host_memory_bytes = known && is_asked_for(policy, POLICY_MEMORY)
+                                    ? (uint64_t)info.totalram * info.mem_unit
+                                    : NUM_NO_LIMIT;
+    limits->host_processes = is_asked_for(policy, POLICY_PROCESSES) ? host_processes(limits)
+                                                                    : NUM_NO_LIMIT;
+    limits->host_open_files = is_asked_for(policy, POLICY_OPEN_FILES) ? host_open_files()
+                                                                      : NUM_NO_LIMIT;
 }
 
 void plan_pass_limits(const struct policy *policy, struct plan *plan)
@@ -67,18 +107,9 @@ void plan_pass_limits(const struct policy *policy, struct plan *plan)
         .processes = limit(policy, POLICY_PROCESSES, PROCESSES),
         .host_cpus_milli = host_cpus_milli(),
         .cpus_asked_for = is_asked_for(policy, POLICY_CPUS),
-        .memory_asked_for = is_asked_for(policy, POLICY_MEMORY),
+        .disk_asked_for = is_asked_for(policy, POLICY_DISK),
     };
-    look_at_host(&plan->limits);
-}
-
-/* Whether a run can add to a disk of the host. */
-static bool writes_to_host(const struct plan *plan)
-{
-    for (size_t i = 0; i < plan->mount_count; i++)
-        if (plan_mount_grows(&plan->mounts[i]))
-            return true;
-    return false;
+    look_at_host(policy, &plan->limits);
 }
 
 bool plan_mount_grows(const struct plan_mount *mount)
@@ -86,39 +117,73 @@ bool plan_mount_grows(const struct plan_mount *mount)
     return mount->kind == MOUNT_BIND && mount->writable && !mount->device && mount->source_fd >= 0;
 }
 
-void plan_pass_disk(struct plan *plan)
+/* The first mount that adds to a disk of the host; NULL: all is in memory. */
+static const struct plan_mount *grown_mount(const struct plan *plan)
 {
-    if (plan->limits.disk_bytes != NUM_NO_LIMIT)
-        plan->limits.disk_means = writes_to_host(plan) ? MEANS_SAMPLED : MEANS_TMPFS;
+    for (size_t i = 0; i < plan->mount_count; i++)
+        if (plan_mount_grows(&plan->mounts[i]))
+            return &plan->mounts[i];
+    return NULL;
 }
 
-enum { CPUS_ROW = 2, MEMORY_ROW = 3 }; /* of the table below */
+/* How much the file systems hold that a run can write to. */
+static uint64_t host_disk(const struct plan *plan)
+{
+    const struct plan_mount *last = NULL;
+    uint64_t most = 0;
+
+    for (size_t i = 0; i < plan->mount_count; i++) {
+        const struct plan_mount *mount = &plan->mounts[i];
+        struct statvfs fs;
+        if (!plan_mount_grows(mount) || (last && last->dev == mount->dev))
+            continue;
+        if (fstatvfs(mount->source_fd, &fs) < 0)
+            return NUM_NO_LIMIT;
+        most += (uint64_t)fs.f_blocks * fs.f_frsize;
+        last = mount;
+    }
+    return most ? most : NUM_NO_LIMIT;
+}
+
+void plan_pass_disk(struct plan *plan)
+{
+    struct plan_limits *limits = &plan->limits;
+
+    if (limits->disk_bytes == NUM_NO_LIMIT)
+        return;
+    limits->disk_means = grown_mount(plan) ? MEANS_SAMPLED : MEANS_TMPFS;
+    if (limits->disk_asked_for)
+        limits->host_disk_bytes = host_disk(plan);
+}
 
 void plan_limit_rows(const struct plan *plan, struct plan_limit_row ret[PLAN_LIMIT_ROWS])
 {
     const struct plan_limits *limits = &plan->limits;
     const struct plan_limit_row rows[PLAN_LIMIT_ROWS] = {
-        {"timeout", limits->timeout_ms, MEANS_SUPERVISOR},
-        {"cpu_time", limits->cpu_time_ms, limits->cpu_time_means},
-        {"cpus", limits->cpus_milli, limits->cpus_means},
-        {"memory", limits->memory_bytes, limits->memory_means},
-        {"disk", limits->disk_bytes, limits->disk_means},
-        {"processes", limits->processes, limits->processes_means},
-        {"open_files", limits->open_files, MEANS_RLIMIT},
-        {"file_size", limits->file_size_bytes, MEANS_RLIMIT},
-        {"output", limits->output_bytes, MEANS_SUPERVISOR},
+        {"timeout", "timeout_ms", UNIT_MS, limits->timeout_ms, MEANS_SUPERVISOR, NUM_NO_LIMIT},
+        {"cpu_time", "cpu_time_ms", UNIT_MS, limits->cpu_time_ms, limits->cpu_time_means,
+         NUM_NO_LIMIT},
+        {"cpus", "cpus_milli", UNIT_MILLI, limits->cpus_milli, limits->cpus_means,
+         limits->cpus_asked_for ? limits->host_cpus_milli : NUM_NO_LIMIT},
+        {"memory", "memory_bytes", UNIT_BYTES, limits->memory_bytes, limits->memory_means,
+         limits->host_memory_bytes},
+        {"disk", "disk_bytes", UNIT_BYTES, limits->disk_bytes, limits->disk_means,
+         limits->host_disk_bytes},
+        {"processes", "processes", UNIT_COUNT, limits->processes, limits->processes_means,
+         limits->host_processes},
+        {"open_files", "open_files", UNIT_COUNT, limits->open_files, MEANS_RLIMIT,
+         limits->host_open_files},
+        {"file_size", "file_size_bytes", UNIT_BYTES, limits->file_size_bytes, MEANS_RLIMIT,
+         NUM_NO_LIMIT},
+        {"output", "output_bytes", UNIT_BYTES, limits->output_bytes, MEANS_SUPERVISOR,
+         NUM_NO_LIMIT},
     };
 
     for (size_t i = 0; i < PLAN_LIMIT_ROWS; i++) {
         ret[i] = rows[i];
-        ret[i].host = NUM_NO_LIMIT;
         if (rows[i].max == NUM_NO_LIMIT)
             ret[i].means = MEANS_NONE;
     }
-    if (limits->cpus_asked_for)
-        ret[CPUS_ROW].host = limits->host_cpus_milli;
-    if (limits->memory_asked_for)
-        ret[MEMORY_ROW].host = limits->host_memory_bytes;
 }
 
 const char *plan_means_name(enum plan_means means)

@@ -111,9 +111,12 @@ struct plan_limits {
     uint64_t cpus_milli; /* 1500: one and a half processors */
     uint64_t memory_bytes;
     uint64_t disk_bytes;
-    uint64_t processes;         /* and threads, at a time */
-    uint64_t host_memory_bytes; /* what the host has */
+    uint64_t processes; /* and threads, at a time */
     uint64_t host_cpus_milli;
+    uint64_t host_memory_bytes; /* this and what follows: NUM_NO_LIMIT when nobody asked */
+    uint64_t host_disk_bytes;
+    uint64_t host_processes;
+    uint64_t host_open_files;
     enum plan_means cpu_time_means;
     enum plan_means cpus_means;
     enum plan_means memory_means;
@@ -121,12 +124,21 @@ struct plan_limits {
     enum plan_means processes_means;
     bool host_swaps;     /* memory can be put out of the way of its limit */
     bool cpus_asked_for; /* by a flag or a document, not just by a profile */
-    bool memory_asked_for;
+    bool disk_asked_for;
+};
+
+enum plan_unit {
+    UNIT_MS,
+    UNIT_BYTES,
+    UNIT_COUNT,
+    UNIT_MILLI, /* thousandths */
 };
 
 /* One limit by the name it has in a policy, for whoever treats them alike. */
 struct plan_limit_row {
     const char *name;
+    const char *key; /* of the number in JSON: the name with its unit */
+    enum plan_unit unit;
     uint64_t max; /* NUM_NO_LIMIT: none */
     enum plan_means means;
     uint64_t host; /* how much of it the host has, for limits asked for; NUM_NO_LIMIT: not known */

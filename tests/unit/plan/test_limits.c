@@ -51,13 +51,19 @@ static void what_was_asked_for(void **state)
 {
     static const struct {
         const char *json, *source;
-        bool memory, cpus;
+        bool memory, cpus, disk, processes, open_files;
     } cases[] = {
-        {"{}", "doc", false, false},
-        {"{\"extends\":\"strict\"}", "doc", false, false},
-        {"{\"extends\":\"strict\",\"limits\":{\"memory\":\"2G\"}}", "doc", true, false},
+        {"{}", "doc", false, false, false, false, false},
+        {"{\"extends\":\"strict\"}", "doc", false, false, false, false, false},
+        {"{\"extends\":\"strict\",\"limits\":{\"memory\":\"2G\"}}", "doc", true},
         {"{\"limits\":{\"cpus\":1}}", "cpus in profile", false, true},
         {"{\"limits\":{\"cpus\":1}}", "x in profile y", false, true},
+        {"{\"limits\":{\"disk\":\"1G\"}}", "doc", .disk = true},
+        {"{\"limits\":{\"open_files\":10}}", "doc", .open_files = true},
+        {"{\"limits\":{\"processes\":99999999}}", "doc", .processes = true},
+        /* every host has as many: not looked at */
+        {"{\"limits\":{\"processes\":32768}}", "doc", .processes = false},
+        {"{\"limits\":{\"processes\":\"unlimited\"}}", "doc", .processes = false},
     };
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -70,8 +76,11 @@ static void what_was_asked_for(void **state)
                               &err) < 0)
             fail_msg("%s: %s", cases[i].json, err.msg);
         plan_pass_limits(&policy, &plan);
-        assert_int_equal(plan.limits.memory_asked_for, cases[i].memory);
+        assert_int_equal(plan.limits.host_memory_bytes != NUM_NO_LIMIT, cases[i].memory);
         assert_int_equal(plan.limits.cpus_asked_for, cases[i].cpus);
+        assert_int_equal(plan.limits.disk_asked_for, cases[i].disk);
+        assert_int_equal(plan.limits.host_processes != NUM_NO_LIMIT, cases[i].processes);
+        assert_int_equal(plan.limits.host_open_files != NUM_NO_LIMIT, cases[i].open_files);
         policy_clear(&policy);
     }
 }
