@@ -131,29 +131,26 @@ static void leave(struct hutch_run *run, bool reaper)
         hutch_run_free(run);
 }
 
-static int run_to_result(const struct options *options, const struct hutch_command *command,
-                         struct events *events, struct hutch_result **ret, struct hutch_error *err)
+/* Run to the end. *ret_run is the caller's to leave(), also when this fails; NULL: it never started. */
+static int run_to_end(const struct options *options, const struct hutch_command *command,
+                      struct events *events, struct hutch_run **ret_run, bool *ret_reaper,
+                      struct hutch_error *err)
 {
     signals_auto struct signals signals = SIGNALS_INIT;
     terminal_auto struct terminal terminal = {0};
-    struct hutch_run *run;
 
     int r = signals_open(&signals, err);
     if (r < 0)
         return r;
 
     r = hutch_run_start(options->policy, command, events_wanted(events) ? events_write : NULL,
-                        events, &run, err);
+                        events, ret_run, err);
     if (r < 0)
         return r;
-    bool reaper = has_reaper(); /* now: there is time */
+    *ret_reaper = has_reaper(); /* now: there is time */
     if (command->tty && command->stdin_fd == STDIN_FILENO && !options->json)
         terminal_make_raw(&terminal);
-    r = drive(run, &signals, err);
-    if (r >= 0)
-        r = hutch_run_result(run, ret, err);
-    leave(run, reaper);
-    return r;
+    return drive(*ret_run, &signals, err);
 }
 
 /* The limit of this name that was in force. */
@@ -273,12 +270,24 @@ static void say_usage(const struct hutch_result *result)
         fputs(line.data, stderr);
 }
 
+/* All there is to say about a run. Returns what to exit with. */
+static int tell(const struct options *options, const struct hutch_result *result)
+{
+    int status = report(options, result);
+
+    if (options->usage && result->reason != HUTCH_SETUP)
+        say_usage(result);
+    return status;
+}
+
 int run_options(const struct options *options, struct hutch_error *err)
 {
     fd_auto int input = -1;
     events_auto struct events events = EVENTS_INIT;
     struct hutch_command command = HUTCH_COMMAND_INIT;
-    struct hutch_result *result;
+    struct hutch_result *result = NULL;
+    struct hutch_run *run = NULL;
+    bool reaper = false;
 
     int r = options->stdin_path ? open_input(options->stdin_path, &input, err) : 0;
     if (r == 0)
@@ -297,14 +306,14 @@ int run_options(const struct options *options, struct hutch_error *err)
     if (command.tty)
         terminal_size(&command.rows, &command.cols);
 
-    r = run_to_result(options, &command, &events, &result, err);
+    r = run_to_end(options, &command, &events, &run, &reaper, err);
+    if (r >= 0)
+        r = hutch_run_result(run, &result, err);
     events_report(&events);
-    if (r < 0)
-        return r;
-
-    int status = report(options, result);
-    if (options->usage && result->reason != HUTCH_SETUP)
-        say_usage(result);
+    int status = r < 0 ? r : tell(options, result);
+    /* After the answer: to take a sandbox's groups apart takes time that nobody has to wait for. */
+    if (run)
+        leave(run, reaper);
     hutch_result_free(result);
     return status;
 }
