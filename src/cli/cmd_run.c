@@ -63,6 +63,15 @@ static int open_input(const char *path, int *ret, struct hutch_error *err)
     return 0;
 }
 
+/* Both are stopped, the command first: nobody would keep its limits in the meantime. */
+static int suspend(struct hutch_run *run, struct hutch_error *err)
+{
+    if (hutch_run_signal(run, SIGSTOP, err) < 0)
+        return hutch_run_cancel(run, err);
+    signals_act(SIGTSTP);
+    return hutch_run_signal(run, SIGCONT, err) < 0 ? hutch_run_cancel(run, err) : 0;
+}
+
 /* A signal from outside. One that cannot be passed on ends the run: the sender wants an end. */
 static int pass_on(struct hutch_run *run, int signal, unsigned counts[NSIG],
                    struct hutch_error *err)
@@ -75,6 +84,8 @@ static int pass_on(struct hutch_run *run, int signal, unsigned counts[NSIG],
             hutch_run_resize(run, rows, cols, NULL); /* a wrong size is no reason to end the run */
         return 0;
     }
+    if (signal == SIGTSTP)
+        return suspend(run, err);
     if (++counts[signal] < INSIST && hutch_run_signal(run, signal, err) == 0)
         return 0;
     return hutch_run_cancel(run, err);
@@ -139,6 +150,7 @@ static int run_to_end(const struct options *options, const struct hutch_command 
     signals_auto struct signals signals = SIGNALS_INIT;
     terminal_auto struct terminal terminal = {0};
 
+    signals.stop = !command->tty; /* with a terminal of its own Ctrl-Z is the command's */
     int r = signals_open(&signals, err);
     if (r < 0)
         return r;

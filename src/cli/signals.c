@@ -11,11 +11,12 @@
 
 int signals_open(struct signals *signals, struct hutch_error *err)
 {
-    static const int wanted[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGWINCH};
+    static const int wanted[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP};
+    size_t count = ARRAY_LEN(wanted) - !signals->stop;
     sigset_t set;
 
     sigemptyset(&set);
-    for (size_t i = 0; i < ARRAY_LEN(wanted); i++) {
+    for (size_t i = 0; i < count; i++) {
         struct sigaction action;
 
         /* A blocked signal is queued even when it is ignored, and nohup means it should not be. */
@@ -36,6 +37,17 @@ int signals_next(struct signals *signals)
     struct signalfd_siginfo info;
 
     return read(signals->fd, &info, sizeof info) == sizeof info ? (int)info.ssi_signo : 0;
+}
+
+void signals_act(int signal)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, signal);
+    raise(signal);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+    sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
 void signals_close(struct signals *signals)

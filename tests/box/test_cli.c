@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command: its exit status, its output, its signals, its terminal, and its sudden death. */
+#include <dirent.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <poll.h>
@@ -271,6 +272,78 @@ static void signals_reach_the_command(void)
     drive_read_until(child.out, "ready\n");
     REQUIRE(kill(child.pid, SIGTERM) == 0);
     CHECK_INT(128 + SIGTERM, drive_finish(&child, NULL, 0).status);
+}
+
+static void own_group(void *arg)
+{
+    (void)arg;
+    setpgid(0, 0); /* the kernel stops nobody in a group that no shell knows of */
+}
+
+/* A process whose arguments begin with "sh" and end with the test's id. */
+struct inner {
+    pid_t pid;
+    char state; /* as /proc has it: T for stopped */
+};
+
+static bool is_inner(const char *pid)
+{
+    FILE *file = fopen(box_text("/proc/%s/cmdline", pid), "re");
+    char line[256] = "";
+    size_t len = file ? fread(line, 1, sizeof line - 1, file) : 0;
+    size_t id = strlen(box.id) + 1;
+
+    if (file)
+        fclose(file);
+    return len > id && strcmp(line, "sh") == 0 && strcmp(line + len - id, box.id) == 0;
+}
+
+static bool has_state(void *arg)
+{
+    const struct inner *inner = arg;
+    const char *stat = box_read(box_text("/proc/%d/stat", inner->pid));
+    const char *state = strrchr(stat, ')');
+
+    return state && (state[2] == 'T') == (inner->state == 'T');
+}
+
+static pid_t find_inner(void)
+{
+    DIR *proc = opendir("/proc");
+    pid_t pid = 0;
+
+    REQUIRE(proc);
+    for (struct dirent *e = readdir(proc); e && !pid; e = readdir(proc))
+        if (e->d_name[0] >= '1' && e->d_name[0] <= '9' && is_inner(e->d_name))
+            pid = (pid_t)strtol(e->d_name, NULL, 10);
+    closedir(proc);
+    return pid;
+}
+
+/* Ctrl-Z: without us nobody would keep the limits of a command that goes on. */
+static void a_stop_is_the_commands_too(void)
+{
+    struct drive_child child = drive_start(
+        LIST("run", "--", "sh", "-c", "echo ready; read line; echo \"$line\"", "sh", box.id),
+        own_group, NULL);
+    struct inner inner;
+    int status = 0;
+
+    drive_read_until(child.out, "ready\n");
+    inner.pid = find_inner();
+    REQUIRE(inner.pid > 0);
+    for (int i = 0; i < 2; i++) {
+        REQUIRE(kill(child.pid, SIGTSTP) == 0);
+        REQUIRE(waitpid(child.pid, &status, WUNTRACED) == child.pid && WIFSTOPPED(status));
+        inner.state = 'T';
+        CHECK(box_eventually(has_state, &inner));
+        REQUIRE(kill(child.pid, SIGCONT) == 0);
+        inner.state = 'S';
+        CHECK(box_eventually(has_state, &inner));
+    }
+    struct drive_end end = drive_finish(&child, "done\n", 5);
+    CHECK_TEXT("done\n", end.out);
+    CHECK_INT(0, end.status);
 }
 
 /* A zombie has none pending either. */
@@ -768,6 +841,7 @@ int main(void)
         {"JSON of other ends", json_of_other_ends},
         {"events are lines of JSON", events_are_lines_of_json},
         {"signals reach the command", signals_reach_the_command},
+        {"a stop is the command's too", a_stop_is_the_commands_too},
         {"insisting ends a deaf command", insisting_ends_a_deaf_command},
         {"nohup is respected", nohup_is_respected},
         {"killed at any moment", killed_at_any_moment},
