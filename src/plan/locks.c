@@ -16,6 +16,31 @@
 #include "plan/passes.h"
 #include "sys/landlock.h"
 
+/* A failure to read the file: what is about all of it is blamed on who named it. */
+static int blame(const struct policy_value *value, struct hutch_error *err)
+{
+    static const char *const words[] = {"default", "strict"};
+    const struct hutch_error before = *err;
+    struct suggest suggest;
+    char name[120];
+
+    str_printable(value->text, name, sizeof name);
+    if (before.where[0] && strncmp(before.where, " in ", 4) != 0 &&
+        strncmp(before.where, name, sizeof before.where - 1) != 0)
+        return before.code; /* a place in the file */
+    suggest_init(&suggest, value->text);
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        suggest_offer(&suggest, words[i]);
+    const char *nearest = before.sys_errno == ENOENT ? suggest_best(&suggest) : NULL;
+    if (nearest)
+        err_set(err, before.code, value->origin, "'%s': %s (did you mean '%s'?)", name, before.msg,
+                nearest);
+    else
+        err_set(err, before.code, value->origin, "'%s': %s", name, before.msg);
+    err->sys_errno = before.sys_errno;
+    return before.code;
+}
+
 /* A file is put on top of a floor that no policy can remove. */
 static int choose_filter(const struct policy *policy, struct plan *plan, struct hutch_error *err)
 {
@@ -38,7 +63,7 @@ static int choose_filter(const struct policy *policy, struct plan *plan, struct 
         return err_oom(err);
     int r = filter_from_file(name, &plan->arena, user, err);
     plan->user_filter = user;
-    return r;
+    return r < 0 && err ? blame(value, err) : r;
 }
 
 static int add_socket(struct resolver *resolver, struct plan *plan, struct plan_entries *entries,

@@ -175,14 +175,17 @@ static int start_of(const struct resolver *resolver, const struct policy_item *i
                     const char **text, struct hutch_error *err)
 {
     const char *path = item->text;
+    const char *home = getenv("HOME");
 
     *base = item->from_flag ? resolver->cwd.fd : resolver->workspace.fd;
     *text = path;
     if (path[0] == '~' && (path[1] == '/' || path[1] == '\0')) {
         if (!resolver->home)
-            return err_set(err, HUTCH_EPOLICY, item->origin,
-                           "cannot resolve '%s': HOME is not set and /etc/passwd has no entry",
-                           path);
+            return err_set(
+                err, HUTCH_EPOLICY, item->origin,
+                "cannot resolve '%s': HOME is not %s, and /etc/passwd has no home of user "
+                "%u: set HOME to a directory",
+                path, home && *home ? "absolute" : "set", geteuid());
         *text = path[1] ? path_join(resolver->arena, resolver->home, path + 2) : resolver->home;
         return *text ? 0 : err_oom(err);
     }

@@ -35,6 +35,7 @@ static int setup(void **state)
 
     scratch_make(tree);
     write_file("@/filter.json", ALLOW_ALL);
+    write_file("@/empty.json", "{}");
     write_file("@/broken.json", "{\"defaultAction\":\"SCMP_ACT_ALLOW\",");
     write_file("@/strange.json", "{\"defaultAction\":\"SCMP_ACT_SOMETIMES\"}");
     write_file("@/strict", "not the shipped one");
@@ -117,24 +118,30 @@ static void filters_are_chosen(void **state)
     }
 }
 
+#define KEY "/syscalls in doc"
+
 static void filters_that_are_refused(void **state)
 {
     static const struct {
         const char *json;
         int code, sys_errno;
-        const char *where;
+        const char *where, *text;
     } cases[] = {
-        {"{\"syscalls\":\"@/none.json\"}", HUTCH_ESYSTEM, ENOENT, "@/none.json"},
-        {"{\"syscalls\":\"@/gone\"}", HUTCH_ESYSTEM, ENOENT, "@/gone"},
-        {"{\"syscalls\":\"Default\"}", HUTCH_ESYSTEM, ENOENT, "Default"},
-        {"{\"syscalls\":\"none\"}", HUTCH_ESYSTEM, ENOENT, "none"},
-        {"{\"syscalls\":\"floor\"}", HUTCH_ESYSTEM, ENOENT, "floor"}, /* not for a command alone */
-        {"{\"syscalls\":\"init\"}", HUTCH_ESYSTEM, ENOENT, "init"},
-        {"{\"syscalls\":\"@/dir\"}", HUTCH_EPOLICY, 0, "@/dir"},
-        {"{\"syscalls\":\"@/sock\"}", HUTCH_ESYSTEM, ENXIO, "@/sock"},
-        {"{\"syscalls\":\"@/ws/file\"}", HUTCH_EPOLICY, 0, "@/ws/file"},
-        {"{\"syscalls\":\"@/broken.json\"}", HUTCH_EPOLICY, 0, "@/broken.json"},
-        {"{\"syscalls\":\"@/strange.json\"}", HUTCH_EPOLICY, 0, "@/strange.json"},
+        {"{\"syscalls\":\"@/none.json\"}", HUTCH_ESYSTEM, ENOENT, KEY,
+         "'@/none.json': cannot open"},
+        {"{\"syscalls\":\"@/gone\"}", HUTCH_ESYSTEM, ENOENT, KEY, "'@/gone': cannot open"},
+        {"{\"syscalls\":\"Default\"}", HUTCH_ESYSTEM, ENOENT, KEY, "(did you mean 'default'?)"},
+        {"{\"syscalls\":\"defualt\"}", HUTCH_ESYSTEM, ENOENT, KEY, "(did you mean 'default'?)"},
+        {"{\"syscalls\":\"none\"}", HUTCH_ESYSTEM, ENOENT, KEY, "'none': cannot open"},
+        /* not for a command alone */
+        {"{\"syscalls\":\"floor\"}", HUTCH_ESYSTEM, ENOENT, KEY, "'floor': cannot open"},
+        {"{\"syscalls\":\"init\"}", HUTCH_ESYSTEM, ENOENT, KEY, "'init': cannot open"},
+        {"{\"syscalls\":\"@/dir\"}", HUTCH_EPOLICY, 0, KEY, "'@/dir': is not a regular file"},
+        {"{\"syscalls\":\"@/sock\"}", HUTCH_ESYSTEM, ENXIO, KEY, "'@/sock': cannot open"},
+        {"{\"syscalls\":\"@/ws/file\"}", HUTCH_EPOLICY, 0, "@/ws/file", ""},
+        {"{\"syscalls\":\"@/empty.json\"}", HUTCH_EPOLICY, 0, KEY, "'@/empty.json': has no"},
+        {"{\"syscalls\":\"@/broken.json\"}", HUTCH_EPOLICY, 0, "@/broken.json", ""},
+        {"{\"syscalls\":\"@/strange.json\"}", HUTCH_EPOLICY, 0, "@/strange.json", ""},
     };
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -145,7 +152,8 @@ static void filters_that_are_refused(void **state)
 
         int r = build(cases[i].json, &plan, &entries, &err);
         if (r != cases[i].code || err.sys_errno != cases[i].sys_errno ||
-            !strstr(folded(err.where), cases[i].where) || !err.msg[0])
+            !strstr(folded(err.where), cases[i].where) || !err.msg[0] ||
+            !strstr(folded(err.msg), cases[i].text))
             fail_msg("%s: %d, errno %d, at '%s': %s", cases[i].json, r, err.sys_errno, err.where,
                      err.msg);
         clear(&plan, &entries);

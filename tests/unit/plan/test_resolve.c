@@ -185,8 +185,13 @@ static void nowhere_to_start(void **state)
     assert_int_equal(resolve_path(&lost, &relative, &found, &err), HUTCH_EPOLICY);
     assert_non_null(strstr(err.msg, "in memory"));
     assert_int_equal(resolve_missing(&lost, &relative, &place, &err), HUTCH_EPOLICY);
+    setenv("HOME", "relative", 1);
     assert_int_equal(resolve_path(&lost, &home, &found, &err), HUTCH_EPOLICY);
-    assert_non_null(strstr(err.msg, "HOME"));
+    assert_non_null(strstr(err.msg, "HOME is not absolute"));
+    unsetenv("HOME");
+    assert_int_equal(resolve_path(&lost, &home, &found, &err), HUTCH_EPOLICY);
+    assert_non_null(strstr(err.msg, "HOME is not set"));
+    assert_non_null(strstr(err.msg, "set HOME to a directory"));
     assert_int_equal(resolve_path(&lost, &absolute, &found, &err), 0);
     assert_true(found.exists);
     fd_close(&found.fd);
