@@ -42,12 +42,14 @@ int run_failed(const struct options *options, const struct hutch_error *error)
     str_auto char *json = NULL;
 
     if (options->json && !options->dry_run && hutch_result_from_error(error, &result, NULL) == 0 &&
-        hutch_result_to_json(result, &json, NULL) == 0)
+        hutch_result_to_json(result, &json, NULL) == 0) {
         puts(json);
-    else
+        out_finish(CLI_RUN_FAILED, CLI_RUN_FAILED);
+    } else {
         out_error(error);
+    }
     hutch_result_free(result);
-    return out_finish(CLI_RUN_FAILED, CLI_RUN_FAILED);
+    return CLI_RUN_FAILED;
 }
 
 static int open_input(const char *path, int *ret, struct hutch_error *err)
@@ -218,6 +220,21 @@ static void say_absurd(const struct hutch_result *result)
                      limit_text(row->name, row->host, host));
 }
 
+/* What the command made and does not find again: it would look for a fault of its own. */
+static void say_undone(const struct hutch_result *result)
+{
+    enum { SHOWN = 3 };
+    size_t count = 0;
+
+    for (size_t i = 0; i < result->violation_count; i++) {
+        const struct hutch_violation *violation = &result->violations[i];
+        if (str_eq(violation->kind, "protect") && ++count <= SHOWN)
+            out_line("removed '%s': it is protected (filesystem.protect)", violation->detail);
+    }
+    if (count > SHOWN)
+        out_line("removed %zu protected paths in all", count);
+}
+
 /* The line on stderr about an end that is not simply the command's own. */
 static void say_why(const struct hutch_result *result)
 {
@@ -242,6 +259,7 @@ static int report(const struct options *options, const struct hutch_result *resu
     if (!options->json || !options->events_path) /* else the events say it */
         say_absurd(result);
     if (!options->json) {
+        say_undone(result);
         say_why(result);
         if (!result->output_errno)
             return result->status;

@@ -63,6 +63,8 @@ static int open_missing_streams(void)
             continue;
         if (open("/dev/null", O_RDWR) != fd)
             return -1;
+        if (fd == STDOUT_FILENO)
+            out_closed();
     }
     return 0;
 }

@@ -98,16 +98,23 @@ void out_document(const char *text)
         putchar('\n');
 }
 
+static bool stdout_is_closed;
+
+void out_closed(void)
+{
+    stdout_is_closed = true;
+}
+
 int out_finish(int status, int failed)
 {
-    bool bad = ferror(stdout);
+    int error = ferror(stdout) ? errno : 0; /* of the last write, which failed like the first */
 
-    errno = 0;
-    if (fflush(stdout) == 0 && !bad)
+    if (fflush(stdout) != 0)
+        error = errno;
+    else if (stdout_is_closed)
+        error = EBADF;
+    if (!error && !ferror(stdout))
         return status;
-    if (errno)
-        out_line("cannot write the output: %s", strerror(errno));
-    else
-        out_line("cannot write the output");
+    out_line("cannot write the output: %s", strerror(error ? error : EIO));
     return failed;
 }

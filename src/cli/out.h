@@ -26,5 +26,8 @@ void out_text(const char *text);
 /* A document on stdout: byte for byte to a file or pipe, as out_text() to a terminal. */
 void out_document(const char *text);
 
-/* Flush stdout. Returns `status`, or `failed` (and says why) when not everything was written. */
+/* There was no stdout when the program started: nothing can arrive. */
+void out_closed(void);
+
+/* Flush stdout, on which something was written. Returns `status`, or `failed` (and says why) when not everything was written. */
 int out_finish(int status, int failed);

@@ -525,6 +525,42 @@ static void closed_stdout_is_no_other_file(void)
     CHECK(strncmp(events, "SHOUT", 5) != 0);
 }
 
+static void full_stdout(void *arg)
+{
+    (void)arg;
+    dup2(open("/dev/full", O_WRONLY | O_CLOEXEC), STDOUT_FILENO);
+}
+
+/* A result that nobody gets is no success. */
+static void json_that_cannot_be_written(void)
+{
+    static const struct {
+        const char *args[8];
+        int status;
+    } cases[] = {
+        {{"run", "--json", "--", "./payload", "exit", "0"}, 125},
+        {{"run", "--json", "--", "./payload", "spam", "100000", "1"}, 125},
+        {{"run", "--json", "--no-such-flag", "--", "true"}, 125},
+        {{"profile", "list"}, 1},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int which = 2;
+        struct drive_child child = drive_start(cases[i].args, close_some, &which);
+        struct drive_end end = drive_finish(&child, NULL, 0);
+        CHECK_INT(cases[i].status, end.status);
+        CHECK_TEXT("hutch: cannot write the output: Bad file descriptor\n", end.err);
+
+        child = drive_start(cases[i].args, full_stdout, NULL);
+        end = drive_finish(&child, NULL, 0);
+        CHECK_INT(cases[i].status, end.status);
+        CHECK_TEXT("hutch: cannot write the output: No space left on device\n", end.err);
+    }
+    int which = 2;
+    struct drive_child child = drive_start(LIST("run", "--no-such-flag"), close_some, &which);
+    CHECK_LACKS(drive_finish(&child, NULL, 0).err, "cannot write");
+}
+
 /* ---- Terminal ---- */
 
 struct terminal {
@@ -809,6 +845,26 @@ static void suggestions_are_used(void)
     CHECK_HAS(end.out, "timeout    1m");
 }
 
+/* Whoever misses what was undone is told, three times at most. */
+static void what_was_undone_is_said(void)
+{
+    struct drive_end end = drive_cli(
+        LIST("run", "--protect", "a", "--", "./payload", "create", "a", ",", "exit", "3"));
+
+    CHECK_INT(3, end.status);
+    CHECK_TEXT(box_text("hutch: removed '%s/a': it is protected (filesystem.protect)\n", box.work),
+               end.err);
+    end = drive_cli(LIST("run", "--protect", "a", "--protect", "b", "--protect", "c", "--protect",
+                         "d", "--", "./payload", "create", "a", ",", "create", "b", ",", "create",
+                         "c", ",", "create", "d"));
+    CHECK_HAS(end.err, box_text("hutch: removed '%s/", box.work));
+    CHECK_LINE(end.err, "hutch: removed 4 protected paths in all");
+    CHECK_TEXT(
+        "",
+        drive_cli(LIST("run", "--json", "--protect", "a", "--", "./payload", "create", "a")).err);
+    CHECK_TEXT("", drive_cli(LIST("run", "--protect", "a", "--", "./payload", "ids")).err);
+}
+
 static void usage_is_one_line_at_the_end(void)
 {
     struct drive_end end = drive_cli(
@@ -848,6 +904,7 @@ int main(void)
         {"killed when all is up", killed_when_all_is_up},
         {"closed streams", closed_streams},
         {"closed stdout is no other file", closed_stdout_is_no_other_file},
+        {"JSON that cannot be written", json_that_cannot_be_written},
         {"terminal has the size of ours", terminal_has_the_size_of_ours},
         {"a shell says where one is", a_shell_says_where_one_is},
         {"a shell has the time it is given", a_shell_has_the_time_it_is_given},
@@ -858,6 +915,7 @@ int main(void)
         {"explain runs nothing", explain_runs_nothing},
         {"suggestions are shown", suggestions_are_shown},
         {"suggestions are used", suggestions_are_used},
+        {"what was undone is said", what_was_undone_is_said},
         {"usage is one line at the end", usage_is_one_line_at_the_end},
         {NULL, NULL},
     };
