@@ -79,12 +79,20 @@ static void put_option(const struct hutch_option *option)
     put_wrapped(option->help, OPTION_COLUMN);
 }
 
-static void put_options(void)
+/* What a command for people refuses (cmd_shell.c). */
+static bool is_for_programs(const struct hutch_option *option)
+{
+    return str_eq(option->flag, "--json") || str_eq(option->flag, "--stdin");
+}
+
+static void put_options(const struct cli_command *command)
 {
     const struct hutch_option *option;
     const char *section = "";
 
     for (size_t i = 0; (option = options_at(i)); i++) {
+        if (command->interactive && is_for_programs(option))
+            continue;
         const char *next = options_section(option);
 
         if (!str_eq(section, next))
@@ -96,13 +104,14 @@ static void put_options(void)
 
 void help_command(const struct cli_command *command)
 {
-    printf("hutch %s: %s\n\n", command->name, command->summary);
+    put_wrapped(command->summary, printf("hutch %s: ", command->name));
+    putchar('\n');
     heading(stdout, "Usage");
-    printf("  hutch %s\n", command->usage);
+    put_wrapped(command->usage, printf("  hutch "));
     if (command->details)
         printf("\n%s\n", command->details);
     if (command->takes_policy) {
         putchar('\n');
-        put_options();
+        put_options(command);
     }
 }

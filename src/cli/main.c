@@ -29,16 +29,16 @@ const struct cli_command cli_commands[] = {
      "'suggest' runs nothing; with --json it prints a document for --policy.",
      false},
     {"rpc", cmd_rpc, "rpc", "serve one client: JSON-RPC 2.0 on stdin and stdout",
-     "One message a line. Sandboxes live until they are closed, or stdin is. The methods are\n"
-     "in hutch-rpc(1), their names also in the answer of 'server.info'.",
+     "One message a line. Sandboxes live until they are closed, or stdin is. The\n"
+     "methods are in hutch-rpc(1), their names also in the answer of 'server.info'.",
      false},
     {"run", cmd_run, "run [OPTIONS] [--] COMMAND [ARG...]", "run one command in a sandbox", NULL,
      true},
     {"schema", cmd_schema, "schema", "print the JSON Schema of a policy document", NULL, false},
     {"shell", cmd_shell, "shell [OPTIONS] [[--] COMMAND [ARG...]]",
      "a shell in a sandbox, on this terminal",
-     "Without a COMMAND it is that of SHELL, else bash, else sh. There is no limit on time\n"
-     "but for what --timeout and --cpu-time say.",
+     "Without a COMMAND it is that of SHELL, else bash, else sh. There is no limit on\n"
+     "time but for what --timeout and --cpu-time say.",
      true, true},
     {0},
 };

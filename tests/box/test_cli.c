@@ -778,6 +778,24 @@ static bool fits_a_terminal(const char *text)
     return true;
 }
 
+/* What a command refuses is not offered, and no line is longer than a terminal is wide. */
+static void help_fits(void)
+{
+    static const char *const commands[] = {"explain", "help",   "profile", "rpc",
+                                           "run",     "schema", "shell"};
+
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        struct drive_end end = drive_cli(LIST("help", commands[i]));
+        CHECK_INT(0, end.status);
+        for (const char *line = end.out; *line; line += strcspn(line, "\n") + 1)
+            box_check(strcspn(line, "\n") <= 80, __FILE__, __LINE__, "help %s: %.*s", commands[i],
+                      (int)strcspn(line, "\n"), line);
+    }
+    CHECK_HAS(drive_cli(LIST("help", "run")).out, "--json");
+    CHECK_LACKS(drive_cli(LIST("help", "shell")).out, "--json");
+    CHECK_LACKS(drive_cli(LIST("help", "shell")).out, "--stdin");
+}
+
 static void suggestions_are_shown(void)
 {
     static const struct {
@@ -913,6 +931,7 @@ int main(void)
         {"keys get through", keys_get_through},
         {"terminal is not given unasked", terminal_is_not_given_unasked},
         {"explain runs nothing", explain_runs_nothing},
+        {"help fits", help_fits},
         {"suggestions are shown", suggestions_are_shown},
         {"suggestions are used", suggestions_are_used},
         {"what was undone is said", what_was_undone_is_said},
