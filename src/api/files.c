@@ -4,10 +4,7 @@
 #include "api/sandbox.h"
 #include "base/err.h"
 #include "base/options.h"
-#include "base/path.h"
 #include "base/str.h"
-#include "plan/plan.h"
-#include "run/box.h"
 
 int files_begin(struct hutch_sandbox *sandbox, const void *result, struct work *ret,
                 struct hutch_error *err)
@@ -15,22 +12,6 @@ int files_begin(struct hutch_sandbox *sandbox, const void *result, struct work *
     if (!sandbox)
         return err_set(err, HUTCH_EINVALID, "sandbox", "NULL was given");
     return result ? sandbox_work(sandbox, ret, err) : err_oom(err);
-}
-
-int files_check_watched(const struct hutch_sandbox *sandbox, const char *path, struct arena *arena,
-                        struct hutch_error *err)
-{
-    const struct plan *plan = sandbox->plan;
-    const char *whole = plan->watch_count ? path_normalize(arena, plan->workspace, path) : NULL;
-
-    for (size_t i = 0; whole && i < plan->watch_count; i++) {
-        const char *watched = path_join(arena, plan->watches[i].directory, plan->watches[i].rest);
-        if (watched && path_is_within(whole, watched))
-            return err_set(err, HUTCH_EDENIED, path,
-                           "the path is protected: take it out of filesystem.protect, or create it "
-                           "before the sandbox is opened");
-    }
-    return arena_failed(arena) ? err_oom(err) : 0;
 }
 
 void hutch_file_free(void *result)
@@ -130,7 +111,7 @@ int hutch_file_write(struct hutch_sandbox *sandbox, const char *path, const void
     if (r == 0)
         r = options_read(options, &known, sizeof known, err);
     if (r == 0)
-        r = files_check_watched(sandbox, path, held_arena(written), err);
+        r = sandbox_check_watched(sandbox, path, held_arena(written), err);
     if (r == 0)
         r = work_write(&work, path, data, len, &known, held_arena(written), written, err);
     if (r < 0)

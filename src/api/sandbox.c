@@ -8,6 +8,7 @@
 #include "api/command.h"
 #include "api/policy.h"
 #include "base/err.h"
+#include "base/path.h"
 #include "run/box.h"
 #include "run/run.h"
 
@@ -118,4 +119,20 @@ void sandbox_file_written(const struct hutch_sandbox *sandbox, const char *path,
 {
     box_emit(sandbox, (struct hutch_event){
                           .type = HUTCH_EVENT_FILE_WRITTEN, .path = path, .file_bytes = size});
+}
+
+int sandbox_check_watched(const struct hutch_sandbox *sandbox, const char *path,
+                          struct arena *arena, struct hutch_error *err)
+{
+    const struct plan *plan = sandbox->plan;
+    const char *whole = plan->watch_count ? path_normalize(arena, plan->workspace, path) : NULL;
+
+    for (size_t i = 0; whole && i < plan->watch_count; i++) {
+        const char *watched = path_join(arena, plan->watches[i].directory, plan->watches[i].rest);
+        if (watched && path_is_within(whole, watched))
+            return err_set(err, HUTCH_EDENIED, path,
+                           "the path is protected: take it out of filesystem.protect, or create it "
+                           "before the sandbox is opened");
+    }
+    return arena_failed(arena) ? err_oom(err) : 0;
 }

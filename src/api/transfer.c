@@ -42,7 +42,7 @@ static void upload_one(const struct hutch_sandbox *sandbox, const struct work *w
     }
     arena_init(&arena);
     options.mode = file->mode;
-    int r = files_check_watched(sandbox, file->path, &arena, err);
+    int r = sandbox_check_watched(sandbox, file->path, &arena, err);
     if (r == 0)
         r = work_write(work, file->path, file->data, file->len, &options, &arena, &written, err);
     if (r == 0)
