@@ -95,8 +95,13 @@ static struct hutch_run *find_run(const struct hutch_sandbox *box, uint32_t id)
 static int break_box(struct hutch_sandbox *box, struct hutch_run *current,
                      const struct hutch_error *error)
 {
-    if (!box->error.code)
-        box->error = *error;
+    if (!box->error.code) {
+        struct hutch_error first = *error;
+        first.code = 0;
+        box->error = first;
+        /* Calls on files look at this, and at `gone`, from other threads. */
+        __atomic_store_n(&box->error.code, error->code, __ATOMIC_RELEASE);
+    }
     for (struct hutch_run *run = box->runs; run; run = run->next)
         if (run != current)
             run_wake(run);
@@ -191,7 +196,7 @@ int box_reap(struct hutch_sandbox *box, struct hutch_run *current, struct hutch_
         return 0;
     if (r < 0)
         return err_sys(err, r, "run", "cannot wait for the sandbox");
-    box->gone = true;
+    __atomic_store_n(&box->gone, true, __ATOMIC_RELEASE);
     for (struct hutch_run *run = box->runs; run; run = run->next)
         if (run != current)
             run_wake(run);
