@@ -6,6 +6,7 @@
  * A group costs time at every start, so only what a limit needs is looked for. A sandbox without any of
  * these limits has no group, and is measured as well as can be done without.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +55,13 @@ static unsigned needed_controllers(const struct plan_limits *limits, uint64_t av
     return needed;
 }
 
-/* ---- What can be had: each of these returns the controllers that it found ---- */
+/* ---- What can be had: each of these returns the controllers that it found, or a failure to look ---- */
+
+/* No failure but absence may pass for absence: a limit would be kept by lesser means. */
+static int none_if_absent(int r)
+{
+    return sys_cgroup_is_absent(r) ? 0 : r;
+}
 
 struct wanted {
     const char *names[CONTROLLER_COUNT + 1]; /* ends with NULL */
@@ -86,21 +93,24 @@ static unsigned wanted_found(const struct wanted *wanted, unsigned found)
     return have;
 }
 
-static unsigned find_v2(int root, const char *places, unsigned needed, struct plan_cgroup *cgroup)
+static int find_v2(int root, const char *places, unsigned needed, struct plan_cgroup *cgroup)
 {
     const struct wanted wanted = list_wanted(needed);
     unsigned found = 0;
     char own[PLACE_MAX];
+    int r = sys_cgroup_place(places, "", own, sizeof own);
 
-    if (sys_cgroup_place(places, "", own, sizeof own) < 0)
-        return 0;
+    if (r < 0)
+        return none_if_absent(r);
     fd_auto int dir = sys_cgroup_search(root, own, wanted.names, &found);
-    unsigned have = dir < 0 ? 0 : wanted_found(&wanted, found) & needed;
+    if (dir < 0)
+        return none_if_absent(dir);
+    unsigned have = wanted_found(&wanted, found) & needed;
     if (!have)
         return 0;
     cgroup->version = 2;
     cgroup->parent[0] = fd_take(&dir);
-    return have;
+    return (int)have;
 }
 
 /*
@@ -108,9 +118,10 @@ static unsigned find_v2(int root, const char *places, unsigned needed, struct pl
  * such a system has a systemd with a subtree, which makes groups in it when asked: with the
  * controllers of that subtree and no others, whatever is asked for.
  */
-static unsigned find_unit(int root, unsigned needed, struct plan_cgroup *cgroup)
+static int find_unit(int root, unsigned needed, struct plan_cgroup *cgroup)
 {
     const struct wanted wanted = list_wanted(needed);
+    unsigned found = 0;
     unsigned uid = geteuid();
     char subtree[96];
 
@@ -118,78 +129,102 @@ static unsigned find_unit(int root, unsigned needed, struct plan_cgroup *cgroup)
         return 0;
     snprintf(subtree, sizeof subtree, "user.slice/user-%u.slice/user@%u.service", uid, uid);
     fd_auto int dir = sys_open_beneath(root, subtree, O_PATH | O_DIRECTORY, 0);
-    if (dir < 0)
-        return 0;
-    unsigned found = sys_cgroup_listed(dir, "cgroup.controllers", wanted.names);
+    int r = dir < 0 ? dir : sys_cgroup_listed(dir, "cgroup.controllers", wanted.names, &found);
+    if (r < 0)
+        return none_if_absent(r);
     unsigned have = wanted_found(&wanted, found) & needed;
-    int manager = have ? plan_find_manager(&cgroup->bus) : -1;
+    int manager = have ? plan_find_manager(&cgroup->bus) : -ENOENT;
     if (manager < 0)
-        return 0;
+        return none_if_absent(manager);
     cgroup->version = 2;
     cgroup->unit = true;
     cgroup->manager = manager;
-    return have;
+    return (int)have;
 }
 
 /* Since Linux 5.14 RLIMIT_NPROC counts each user namespace on its own; before, all of a user's. */
-static bool counts_by_namespace(void)
+static int counts_by_namespace(bool *ret)
 {
     struct utsname kernel;
     char *end;
 
     if (uname(&kernel) < 0)
-        return false;
+        return -errno;
     unsigned long major = strtoul(kernel.release, &end, 10);
     unsigned long minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
-    return major > 5 || (major == 5 && minor >= 14);
+    *ret = major > 5 || (major == 5 && minor >= 14);
+    return 0;
+}
+
+/* The group of this process in one hierarchy of v1, when it may make others there. */
+static int open_v1(int root, const char *places, const char *controller)
+{
+    char own[PLACE_MAX];
+    int r = sys_cgroup_place(places, controller, own, sizeof own);
+
+    if (r < 0)
+        return r;
+    fd_auto int dir = sys_open_beneath(root, own, O_PATH | O_DIRECTORY, 0);
+    r = dir < 0 ? dir : sys_cgroup_may_make(dir);
+    return r < 0 ? r : fd_take(&dir);
 }
 
 /*
  * Each controller has a group of its own here, and each costs a start as much as a tenth of a bare
  * process. So there is none for what the kernel limits for each user namespace.
  */
-static unsigned find_v1(int root, const char *places, unsigned needed, bool by_namespace,
-                        struct plan_cgroup *cgroup)
+static int find_v1(int root, const char *places, unsigned needed, bool by_namespace,
+                   struct plan_cgroup *cgroup)
 {
     unsigned have = 0;
-    char own[PLACE_MAX];
 
     if (by_namespace)
         needed &= ~BIT(CONTROLLER_PIDS);
     for (unsigned i = 0; i < CONTROLLER_COUNT; i++) {
-        if (!(needed & BIT(i)) ||
-            sys_cgroup_place(places, plan_controller_name(i), own, sizeof own) < 0)
+        if (!(needed & BIT(i)))
             continue;
-        fd_auto int dir = sys_open_beneath(root, own, O_PATH | O_DIRECTORY, 0);
-        if (dir < 0 || sys_cgroup_may_make(dir) < 0)
+        int dir = open_v1(root, places, plan_controller_name(i));
+        if (none_if_absent(dir) < 0)
+            return dir;
+        if (dir < 0)
             continue;
         cgroup->version = 1;
-        cgroup->parent[i] = fd_take(&dir);
+        cgroup->parent[i] = dir;
         have |= BIT(i);
     }
-    return have;
+    return (int)have;
 }
 
-static unsigned find(unsigned needed, bool by_namespace, struct plan_cgroup *cgroup)
+static int find_mixed(int root, const char *places, unsigned needed, bool by_namespace,
+                      struct plan_cgroup *cgroup)
 {
-    char places[PLACES_MAX];
-    fd_auto int root = needed ? sys_cgroup_root() : -1;
-    int version = root < 0 ? root : sys_cgroup_version(root);
+    int have = find_v1(root, places, needed, by_namespace, cgroup);
 
-    if (version < 0 || sys_proc_read(getpid(), "cgroup", places, sizeof places) < 0)
-        return 0;
-    if (version == 2) {
-        unsigned have = find_v2(root, places, needed, cgroup);
-        return have ? have : find_unit(root, needed, cgroup);
-    }
-    unsigned have = find_v1(root, places, needed, by_namespace, cgroup);
-    if (have)
+    if (have != 0)
         return have;
     /* Both at once: v2 may have the controllers that v1 was not given. */
     fd_auto int unified = sys_open_beneath(root, "unified", O_PATH | O_DIRECTORY, 0);
-    if (unified < 0 || sys_cgroup_version(unified) != 2)
-        return 0;
+    int version = unified < 0 ? unified : sys_cgroup_version(unified);
+    if (version != 2)
+        return version < 0 ? none_if_absent(version) : 0;
     return find_v2(unified, places, needed, cgroup);
+}
+
+static int find(unsigned needed, bool by_namespace, struct plan_cgroup *cgroup)
+{
+    char places[PLACES_MAX];
+
+    if (!needed)
+        return 0;
+    fd_auto int root = sys_cgroup_root();
+    int version = root < 0 ? root : sys_cgroup_version(root);
+    int r = version < 0 ? version : sys_proc_read(getpid(), "cgroup", places, sizeof places);
+    if (r < 0)
+        return none_if_absent(r);
+    if (version == 1)
+        return find_mixed(root, places, needed, by_namespace, cgroup);
+    int have = find_v2(root, places, needed, cgroup);
+    return have != 0 ? have : find_unit(root, needed, cgroup);
 }
 
 /* ---- What follows from it ---- */
@@ -226,10 +261,16 @@ int plan_pass_cgroup(const struct policy *policy, struct plan *plan, struct hutc
 {
     struct plan_limits *limits = &plan->limits;
     uint64_t available = limits->host_cpus_milli;
+    bool by_namespace = false;
 
     plan->cgroup = (struct plan_cgroup){.parent = {-1, -1, -1, -1}, .manager = -1};
-    bool by_namespace = counts_by_namespace();
-    unsigned have = find(needed_controllers(limits, available), by_namespace, &plan->cgroup);
+    int r = counts_by_namespace(&by_namespace);
+    if (r < 0)
+        return err_sys(err, r, "cgroup", "cannot ask for the kernel's version");
+    r = find(needed_controllers(limits, available), by_namespace, &plan->cgroup);
+    if (r < 0)
+        return err_sys(err, r, "cgroup", "cannot look for a control group to keep the limits");
+    unsigned have = (unsigned)r;
 
     limits->memory_means = means(limits->memory_bytes, have & BIT(CONTROLLER_MEMORY),
                                  MEANS_SAMPLED);

@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "base/str.h"
 #include "plan/passes.h"
+#include "sys/cgroup.h"
 #include "sys/ret.h"
 
 static bool is_own(int fd, mode_t type)
@@ -32,6 +33,12 @@ static bool is_closed(int dir)
     return fstat(dir, &st) == 0 && !(st.st_mode & (S_IWGRP | S_IWOTH));
 }
 
+/* -ENOENT, unless `r` is a failure that says nothing about what is there. */
+static int not_there(int r)
+{
+    return r == -ENAMETOOLONG || sys_cgroup_is_absent(r) ? -ENOENT : r;
+}
+
 /* `path` is cut at its last slash. */
 static int open_own_socket(char *path)
 {
@@ -41,10 +48,14 @@ static int open_own_socket(char *path)
         return -ENOENT;
     *slash = '\0';
     fd_auto int dir = ret_errno(open(path, O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (dir < 0 || !is_own(dir, S_IFDIR) || !is_closed(dir))
+    if (dir < 0)
+        return not_there(dir);
+    if (!is_own(dir, S_IFDIR) || !is_closed(dir))
         return -ENOENT;
     fd_auto int fd = ret_errno(openat(dir, slash + 1, O_PATH | O_NOFOLLOW | O_CLOEXEC));
-    return fd >= 0 && is_own(fd, S_IFSOCK) ? fd_take(&fd) : -ENOENT;
+    if (fd < 0)
+        return not_there(fd);
+    return is_own(fd, S_IFSOCK) ? fd_take(&fd) : -ENOENT;
 }
 
 /* Below XDG_RUNTIME_DIR. */
@@ -79,12 +90,12 @@ int plan_find_manager(bool *ret_is_bus)
 {
     int fd = open_runtime("systemd/private");
 
-    if (fd >= 0) {
+    if (fd != -ENOENT) {
         *ret_is_bus = false;
         return fd;
     }
     fd = open_session_bus();
-    if (fd < 0)
+    if (fd == -ENOENT)
         fd = open_runtime("bus");
     if (fd >= 0)
         *ret_is_bus = true;

@@ -19,6 +19,21 @@
 #define K_CGROUP2_SUPER_MAGIC 0x63677270
 #define LIST_MAX 512 /* names of controllers */
 
+bool sys_cgroup_is_absent(int r)
+{
+    switch (-r) {
+    case ENOENT:
+    case ENOTDIR:
+    case ELOOP: /* a link where a hierarchy would be */
+    case EACCES:
+    case EPERM:
+    case EROFS:
+    case EOPNOTSUPP: /* a group of threads */
+    case ENOSYS: return true;
+    default: return false;
+    }
+}
+
 /* ---- Where ---- */
 
 int sys_cgroup_root(void)
@@ -95,41 +110,72 @@ static int read_file(int dir, const char *file, char *out, size_t size)
     return fd < 0 ? fd : sys_cgroup_read(fd, out, size);
 }
 
-unsigned sys_cgroup_listed(int dir, const char *file, const char *const *names)
+int sys_cgroup_listed(int dir, const char *file, const char *const *names, unsigned *ret)
 {
     char text[LIST_MAX];
-    unsigned bits = 0;
     int len = read_file(dir, file, text, sizeof text);
 
-    if (len <= 0)
-        return 0;
-    if (text[len - 1] == '\n')
+    *ret = 0;
+    if (len < 0)
+        return len;
+    if (len > 0 && text[len - 1] == '\n')
         len--;
     for (unsigned i = 0; names[i]; i++)
         if (is_listed(text, (size_t)len, ' ', names[i]))
-            bits |= 1U << i;
-    return bits;
+            *ret |= 1U << i;
+    return 0;
+}
+
+static int may_write(int dir, const char *file)
+{
+    return ret_errno(faccessat(dir, file, W_OK, AT_EACCESS));
 }
 
 /* A group with processes cannot give its children controllers, unless it is the root of them all. */
-static bool may_enable(int dir)
+static int may_enable(int dir)
 {
     char first[8];
+    int r = may_write(dir, "cgroup.subtree_control");
 
-    if (faccessat(dir, "cgroup.subtree_control", W_OK, AT_EACCESS) < 0)
-        return false;
-    return faccessat(dir, "cgroup.type", F_OK, 0) < 0 ||
-           read_file(dir, "cgroup.procs", first, sizeof first) == 0;
+    if (r < 0)
+        return r;
+    r = ret_errno(faccessat(dir, "cgroup.type", F_OK, 0));
+    if (r == -ENOENT)
+        return 0;
+    if (r == 0)
+        r = read_file(dir, "cgroup.procs", first, sizeof first);
+    return r > 0 ? -EPERM : r;
 }
 
-static unsigned controllers_of(int dir, const char *const *names, unsigned all)
+static int controllers_of(int dir, const char *const *names, unsigned all, unsigned *ret)
 {
-    unsigned enabled = sys_cgroup_listed(dir, "cgroup.subtree_control", names);
+    unsigned known;
+    int r = sys_cgroup_listed(dir, "cgroup.subtree_control", names, ret);
 
-    if (enabled == all)
-        return all;
-    unsigned known = sys_cgroup_listed(dir, "cgroup.controllers", names);
-    return (known & ~enabled) && may_enable(dir) ? enabled | known : enabled;
+    if (r < 0 || *ret == all)
+        return r;
+    r = sys_cgroup_listed(dir, "cgroup.controllers", names, &known);
+    if (r < 0 || !(known & ~*ret))
+        return r;
+    r = may_enable(dir);
+    if (r == 0)
+        *ret |= known;
+    return sys_cgroup_is_absent(r) ? 0 : r;
+}
+
+/* What a group in `path` could have, when this process may make one there. */
+static int look_at(int root, const char *path, const char *const *names, unsigned all,
+                   unsigned *ret_have)
+{
+    fd_auto int dir = sys_open_beneath(root, path, O_PATH | O_DIRECTORY, 0);
+    int r = dir < 0 ? dir : sys_cgroup_may_make(dir);
+
+    /* To move a process, one must be allowed to write to `cgroup.procs` above both its groups. */
+    if (r == 0)
+        r = may_write(dir, "cgroup.procs");
+    if (r == 0)
+        r = controllers_of(dir, names, all, ret_have);
+    return r < 0 ? r : fd_take(&dir);
 }
 
 /* Whether `a` has the most wanted of what only one of the two has. */
@@ -165,13 +211,11 @@ int sys_cgroup_search(int root, const char *own, const char *const *names, unsig
     for (unsigned i = 0; names[i]; i++)
         all |= 1U << i;
     do {
-        fd_auto int dir = sys_open_beneath(root, path, O_PATH | O_DIRECTORY, 0);
-        /* To move a process, one must be allowed to write to `cgroup.procs` above both its groups. */
-        if (dir < 0 || sys_cgroup_may_make(dir) < 0 ||
-            faccessat(dir, "cgroup.procs", W_OK, AT_EACCESS) < 0)
-            continue;
-        unsigned have = controllers_of(dir, names, all);
-        if (best >= 0 && !is_better(have, best_have))
+        unsigned have = 0;
+        fd_auto int dir = look_at(root, path, names, all, &have);
+        if (dir < 0 && !sys_cgroup_is_absent(dir))
+            return dir;
+        if (dir < 0 || (best >= 0 && !is_better(have, best_have)))
             continue;
         fd_close(&best);
         best = fd_take(&dir);
@@ -198,7 +242,7 @@ int sys_cgroup_enable(int dir, const char *controller)
 
 int sys_cgroup_may_make(int dir)
 {
-    return ret_errno(faccessat(dir, ".", W_OK, AT_EACCESS));
+    return may_write(dir, ".");
 }
 
 int sys_cgroup_make(int parent, const char *name)

@@ -9,8 +9,15 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/*
+ * Whether a failure to look for a place means that there is none for this process: no such hierarchy, no right to use
+ * it, or a kernel too old to ask. Any other says nothing about what is there.
+ */
+bool sys_cgroup_is_absent(int r);
 
 /* "/sys/fs/cgroup", as a path only. */
 int sys_cgroup_root(void);
@@ -34,8 +41,8 @@ int sys_cgroup_place(const char *text, const char *controller, char *out, size_t
  */
 int sys_cgroup_search(int root, const char *own, const char *const *names, unsigned *ret_have);
 
-/* A bit for each of `names` (at most 8, ends with NULL) that is in `file`, a list of controllers. */
-unsigned sys_cgroup_listed(int dir, const char *file, const char *const *names);
+/* In *ret a bit for each of `names` (at most 8, ends with NULL) that is in `file`, a list of controllers. */
+int sys_cgroup_listed(int dir, const char *file, const char *const *names, unsigned *ret);
 
 /* Give new groups in `dir` a controller. -EBUSY: there are processes in `dir` itself. */
 int sys_cgroup_enable(int dir, const char *controller);

@@ -321,7 +321,20 @@ static void what_is_not_there_is_passed_over(void **state)
     memset(longest, 'x', sizeof(longest));
     longest[PATH_MAX] = '\0';
     assert_int_equal(sys_cgroup_search(-1, longest, names, &have), -ENAMETOOLONG);
-    assert_int_equal(sys_cgroup_search(-1, "a/b", names, &have), -ENOENT);
+    assert_int_equal(sys_cgroup_search(-1, "a/b", names, &have), -EBADF); /* not "there is none" */
+}
+
+static void absence(void **state)
+{
+    static const int absent[] = {ENOENT, ENOTDIR, ELOOP, EACCES, EPERM, EROFS, EOPNOTSUPP, ENOSYS};
+    static const int unknown[] = {ENOMEM, EMFILE, ENFILE, EIO, EBADF, EINTR};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(absent); i++)
+        assert_true(sys_cgroup_is_absent(-absent[i]));
+    for (size_t i = 0; i < ARRAY_LEN(unknown); i++)
+        assert_false(sys_cgroup_is_absent(-unknown[i]));
+    assert_false(sys_cgroup_is_absent(0));
 }
 
 static void enabling(void **state)
@@ -424,6 +437,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(places),
         cmocka_unit_test(a_place_fits_or_is_refused),
+        cmocka_unit_test(absence),
         cmocka_unit_test(numbers),
         cmocka_unit_test(keys),
         cmocka_unit_test(sums),
