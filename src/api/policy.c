@@ -11,10 +11,11 @@ int hutch_policy_new(const char *name, struct hutch_policy **ret, struct hutch_e
         return err_set(err, HUTCH_EINVALID, "ret", "NULL was given");
     struct hutch_policy *policy = malloc(sizeof *policy);
     if (!policy)
-        return err_oom(err);
+        return err_in(err_oom(err), "policy", err);
 
     policy_init(&policy->policy);
     int r = policy_merge_profile(&policy->policy, name ? name : "default", err);
+    r = err_in(r, "policy", err);
     if (r < 0) {
         hutch_policy_free(policy);
         return r;
@@ -36,7 +37,8 @@ int hutch_policy_merge(struct hutch_policy *policy, const char *json, size_t len
 {
     if (!policy || !json)
         return err_set(err, HUTCH_EINVALID, policy ? "json" : "policy", "NULL was given");
-    return policy_merge_json(&policy->policy, json, len, source ? source : "the document", err);
+    int r = policy_merge_json(&policy->policy, json, len, source ? source : "the document", err);
+    return err_in(r, "policy", err);
 }
 
 int hutch_policy_set(struct hutch_policy *policy, const char *flag, const char *value,
@@ -44,7 +46,7 @@ int hutch_policy_set(struct hutch_policy *policy, const char *flag, const char *
 {
     if (!policy || !flag)
         return err_set(err, HUTCH_EINVALID, policy ? "flag" : "policy", "NULL was given");
-    return policy_set_flag(&policy->policy, flag, value, origin, err);
+    return err_in(policy_set_flag(&policy->policy, flag, value, origin, err), "policy", err);
 }
 
 int hutch_policy_to_json(const struct hutch_policy *policy, char **ret, struct hutch_error *err)

@@ -53,7 +53,8 @@ int hutch_run_start(const struct hutch_policy *policy, const struct hutch_comman
     if (!policy || !command || !ret)
         return err_null(err, !policy ? "policy" : !command ? "command" : "ret");
     int r = api_read_command(command, &known, err);
-    return r < 0 ? r : run_start(&policy->policy, &known, on_event, arg, ret, err);
+    return r < 0 ? r
+                 : err_in(run_start(&policy->policy, &known, on_event, arg, ret, err), "run", err);
 }
 
 int hutch_run_fd(const struct hutch_run *run)
@@ -63,7 +64,7 @@ int hutch_run_fd(const struct hutch_run *run)
 
 int hutch_run_step(struct hutch_run *run, int timeout_ms, struct hutch_error *err)
 {
-    return run ? run_step(run, timeout_ms, err) : err_null(err, "run");
+    return run ? err_in(run_step(run, timeout_ms, err), "run", err) : err_null(err, "run");
 }
 
 int hutch_run_signal(struct hutch_run *run, int signal, struct hutch_error *err)

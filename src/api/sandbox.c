@@ -31,7 +31,7 @@ int hutch_sandbox_open(const struct hutch_policy *policy, hutch_event_fn *on_eve
     }
     if (r < 0) {
         box_free(box);
-        return r;
+        return err_in(r, "sandbox", err);
     }
     *ret = box;
     return 0;

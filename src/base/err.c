@@ -76,6 +76,13 @@ int err_oom(struct hutch_error *err)
     return HUTCH_ENOMEM;
 }
 
+int err_in(int r, const char *where, struct hutch_error *err)
+{
+    if (r < 0 && err && !err->where[0])
+        str_printable(where, err->where, sizeof err->where);
+    return r;
+}
+
 int err_null(struct hutch_error *err, const char *name)
 {
     return err_set(err, HUTCH_EINVALID, name, "NULL was given");

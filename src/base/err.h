@@ -21,5 +21,8 @@ int err_sys(struct hutch_error *err, int r, const char *where, const char *fmt, 
 
 int err_oom(struct hutch_error *err);
 
+/* Return `r`, a code. An error that does not say where it happened gets `where`, the step that this was. */
+int err_in(int r, const char *where, struct hutch_error *err);
+
 /* The argument `name` is NULL and may not be. */
 int err_null(struct hutch_error *err, const char *name);

@@ -58,10 +58,10 @@ int plan_build(const struct policy *policy, struct plan **ret, struct hutch_erro
 {
     struct plan *plan = calloc(1, sizeof *plan);
     if (!plan)
-        return err_oom(err);
+        return err_in(err_oom(err), "plan", err);
 
     arena_init_for(&plan->arena, (size_t)28 << 10); /* as the default profile does */
-    int r = build(policy, plan, err);
+    int r = err_in(build(policy, plan, err), "plan", err);
     if (r < 0) {
         plan_free(plan);
         return r;

@@ -41,6 +41,20 @@ static void sys_keeps_errno(void **state)
     assert_string_equal(err.msg, "out of memory");
 }
 
+static void the_step_is_named_once(void **state)
+{
+    struct hutch_error err = {0};
+
+    assert_int_equal(err_in(err_oom(&err), "plan", &err), HUTCH_ENOMEM);
+    assert_string_equal(err.where, "plan");
+    assert_int_equal(err_in(err.code, "run", &err), HUTCH_ENOMEM);
+    assert_string_equal(err.where, "plan");
+    err.where[0] = '\0';
+    assert_int_equal(err_in(0, "run", &err), 0);
+    assert_string_equal(err.where, "");
+    assert_int_equal(err_in(HUTCH_EBUSY, "run", NULL), HUTCH_EBUSY);
+}
+
 static void null_is_accepted(void **state)
 {
     assert_int_equal(err_set(NULL, HUTCH_EBUSY, "a", "b"), HUTCH_EBUSY);
@@ -89,9 +103,10 @@ static void own_fields_can_be_arguments(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(set_fills_everything), cmocka_unit_test(sys_keeps_errno),
-        cmocka_unit_test(null_is_accepted),     cmocka_unit_test(nothing_reaches_a_terminal_raw),
-        cmocka_unit_test(long_texts_are_cut),   cmocka_unit_test(own_fields_can_be_arguments),
+        cmocka_unit_test(set_fills_everything),           cmocka_unit_test(sys_keeps_errno),
+        cmocka_unit_test(the_step_is_named_once),         cmocka_unit_test(null_is_accepted),
+        cmocka_unit_test(nothing_reaches_a_terminal_raw), cmocka_unit_test(long_texts_are_cut),
+        cmocka_unit_test(own_fields_can_be_arguments),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
