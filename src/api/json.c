@@ -42,17 +42,17 @@ static json_t *integer_or_null(bool known, int value)
 }
 
 /* A stream, and its exact bytes too when JSON cannot carry them. */
-static void add_stream(json_t *object, const char *key, const char *data, size_t len)
+static void add_stream(json_t **object, const char *key, const char *data, size_t len)
 {
     char exact[32];
 
-    json_object_set_new(object, key, json_string_lossy(data, len));
+    json_put(object, key, json_string_lossy(data, len));
     if (str_is_utf8(data, len))
         return;
     size_t key_len = strlen(key);
     memcpy(exact, key, key_len);
     memcpy(exact + key_len, "_base64", sizeof "_base64");
-    json_object_set_new(object, exact, json_string_base64(data, len));
+    json_put(object, exact, json_string_base64(data, len));
 }
 
 static json_t *number_or_null(uint64_t number)
@@ -76,11 +76,11 @@ static json_t *usage_json(const struct hutch_result *result)
     };
     json_t *object = json_object();
 
-    json_object_set_new(object, "cpu_ms", json_milliseconds(result->user_ms + result->system_ms));
-    json_object_set_new(object, "user_ms", json_milliseconds(result->user_ms));
-    json_object_set_new(object, "system_ms", json_milliseconds(result->system_ms));
+    json_put(&object, "cpu_ms", json_milliseconds(result->user_ms + result->system_ms));
+    json_put(&object, "user_ms", json_milliseconds(result->user_ms));
+    json_put(&object, "system_ms", json_milliseconds(result->system_ms));
     for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
-        json_object_set_new(object, numbers[i].name, number_or_null(numbers[i].number));
+        json_put(&object, numbers[i].name, number_or_null(numbers[i].number));
     return object;
 }
 
@@ -88,19 +88,25 @@ static json_t *error_json(const struct hutch_error *error)
 {
     json_t *object = json_object();
 
-    json_object_set_new(object, "code", json_string(hutch_code_name(error->code)));
-    json_object_set_new(object, "where", json_string_lossy(error->where, strlen(error->where)));
-    json_object_set_new(object, "message", json_string_lossy(error->msg, strlen(error->msg)));
+    json_put(&object, "code", json_string(hutch_code_name(error->code)));
+    json_put(&object, "where", json_string_lossy(error->where, strlen(error->where)));
+    json_put(&object, "message", json_string_lossy(error->msg, strlen(error->msg)));
     if (error->sys_errno)
-        json_object_set_new(object, "errno", json_string(strerror(error->sys_errno)));
+        json_put(&object, "errno", json_text_lossy(strerror(error->sys_errno)));
     return object;
 }
 
 static json_t *violation_json(const struct hutch_violation *violation)
 {
-    return json_pack("{s:s, s:s, s:s, s:i, s:s, s:s}", "kind", violation->kind, "name",
-                     violation->name, "detail", violation->detail, "pid", violation->pid, "command",
-                     violation->command, "hint", violation->hint);
+    json_t *object = json_object();
+
+    json_put(&object, "kind", json_text_lossy(violation->kind));
+    json_put(&object, "name", json_text_lossy(violation->name));
+    json_put(&object, "detail", json_text_lossy(violation->detail));
+    json_put(&object, "pid", json_integer(violation->pid));
+    json_put(&object, "command", json_text_lossy(violation->command));
+    json_put(&object, "hint", json_text_lossy(violation->hint));
+    return object;
 }
 
 static json_t *violations_json(const struct hutch_result *result)
@@ -108,7 +114,7 @@ static json_t *violations_json(const struct hutch_result *result)
     json_t *array = json_array();
 
     for (size_t i = 0; i < result->violation_count; i++)
-        json_array_append_new(array, violation_json(&result->violations[i]));
+        json_push(&array, violation_json(&result->violations[i]));
     return array;
 }
 
@@ -117,31 +123,30 @@ static json_t *result_json(const struct hutch_result *result, bool output)
     bool exited = result->signal == 0 && result->exit_code >= 0;
     json_t *object = json_object();
 
-    json_object_set_new(object, "exit_code", integer_or_null(exited, result->exit_code));
-    json_object_set_new(object, "signal", integer_or_null(result->signal > 0, result->signal));
-    json_object_set_new(object, "success",
-                        json_boolean(result->reason == HUTCH_EXITED && result->exit_code == 0));
-    json_object_set_new(object, "reason", json_string(hutch_reason_name(result->reason)));
-    json_object_set_new(object, "timed_out", json_boolean(result->reason == HUTCH_TIMEOUT));
-    json_object_set_new(object, "truncated", json_boolean(result->truncated));
+    json_put(&object, "exit_code", integer_or_null(exited, result->exit_code));
+    json_put(&object, "signal", integer_or_null(result->signal > 0, result->signal));
+    json_put(&object, "success",
+             json_boolean(result->reason == HUTCH_EXITED && result->exit_code == 0));
+    json_put(&object, "reason", json_string(hutch_reason_name(result->reason)));
+    json_put(&object, "timed_out", json_boolean(result->reason == HUTCH_TIMEOUT));
+    json_put(&object, "truncated", json_boolean(result->truncated));
     if (result->error.code)
-        json_object_set_new(object, "error", error_json(&result->error));
+        json_put(&object, "error", error_json(&result->error));
     if (output && result->reason != HUTCH_SETUP) {
-        add_stream(object, "stdout", result->stdout_data, result->stdout_len);
-        add_stream(object, "stderr", result->stderr_data, result->stderr_len);
+        add_stream(&object, "stdout", result->stdout_data, result->stdout_len);
+        add_stream(&object, "stderr", result->stderr_data, result->stderr_len);
     }
     if (result->output_errno)
-        json_object_set_new(object, "output_error", json_string(strerror(result->output_errno)));
-    json_object_set_new(object, "duration_ms", json_milliseconds(result->duration_ms));
-    json_object_set_new(object, "usage", usage_json(result));
-    json_object_set_new(object, "violations", violations_json(result));
+        json_put(&object, "output_error", json_text_lossy(strerror(result->output_errno)));
+    json_put(&object, "duration_ms", json_milliseconds(result->duration_ms));
+    json_put(&object, "usage", usage_json(result));
+    json_put(&object, "violations", violations_json(result));
     if (result->violation_total > result->violation_count)
-        json_object_set_new(object, "violation_total",
-                            json_integer((json_int_t)result->violation_total));
-    json_object_set_new(object, "enforced", json_facts(result->enforced));
-    json_object_set_new(object, "setup_ms", json_steps(result->setup, result->setup_total_ms));
-    json_object_set_new(object, "sandbox", json_string(result->sandbox));
-    json_object_set_new(object, "run", json_integer(result->run));
+        json_put(&object, "violation_total", json_integer((json_int_t)result->violation_total));
+    json_put(&object, "enforced", json_facts(result->enforced));
+    json_put(&object, "setup_ms", json_steps(result->setup, result->setup_total_ms));
+    json_put(&object, "sandbox", json_string(result->sandbox));
+    json_put(&object, "run", json_integer(result->run));
     return object;
 }
 
@@ -151,7 +156,7 @@ static int dump(json_t *object, char **ret, struct hutch_error *err)
 
     json_decref(object);
     if (!text)
-        return err_oom(err);
+        return err_in(err_oom(err), "result", err);
     *ret = text;
     return 0;
 }
@@ -188,7 +193,7 @@ static json_t *argv_json(const char *const *argv)
     json_t *array = json_array();
 
     for (; *argv; argv++)
-        json_array_append_new(array, json_string_lossy(*argv, strlen(*argv)));
+        json_push(&array, json_text_lossy(*argv));
     return array;
 }
 
@@ -198,32 +203,31 @@ int hutch_event_to_json(const struct hutch_event *event, char **ret, struct hutc
         return err_set(err, HUTCH_EINVALID, event ? "ret" : "event", "NULL was given");
 
     json_t *object = json_object();
-    json_object_set_new(object, "time", json_integer((json_int_t)event->time_ms));
-    json_object_set_new(object, "sandbox", json_string(event->sandbox));
+    json_put(&object, "time", json_integer((json_int_t)event->time_ms));
+    json_put(&object, "sandbox", json_string(event->sandbox));
     if (event->run)
-        json_object_set_new(object, "run", json_integer(event->run));
-    json_object_set_new(object, "type", json_string(hutch_event_name(event->type)));
+        json_put(&object, "run", json_integer(event->run));
+    json_put(&object, "type", json_string(hutch_event_name(event->type)));
     if (event->shell)
-        json_object_set_new(object, "shell", json_string(event->shell));
+        json_put(&object, "shell", json_string(event->shell));
     if (event->argv)
-        json_object_set_new(object, "argv", argv_json(event->argv));
+        json_put(&object, "argv", argv_json(event->argv));
     if (event->type == HUTCH_EVENT_RUN_OUTPUT) {
-        json_object_set_new(object, "stream",
-                            json_string(event->stream == 1 ? "stdout" : "stderr"));
-        add_stream(object, "data", event->data, event->data_len);
+        json_put(&object, "stream", json_string(event->stream == 1 ? "stdout" : "stderr"));
+        add_stream(&object, "data", event->data, event->data_len);
     }
     if (event->limit) {
-        json_object_set_new(object, "limit", json_string(event->limit));
-        json_object_set_new(object, "current", number_or_null(event->current));
-        json_object_set_new(object, "max", number_or_null(event->max));
+        json_put(&object, "limit", json_string(event->limit));
+        json_put(&object, "current", number_or_null(event->current));
+        json_put(&object, "max", number_or_null(event->max));
     }
     if (event->path) {
-        json_object_set_new(object, "path", json_text_lossy(event->path));
-        json_object_set_new(object, "size", json_integer((json_int_t)event->file_bytes));
+        json_put(&object, "path", json_text_lossy(event->path));
+        json_put(&object, "size", json_integer((json_int_t)event->file_bytes));
     }
     if (event->violation)
-        json_object_set_new(object, "violation", violation_json(event->violation));
+        json_put(&object, "violation", violation_json(event->violation));
     if (event->result)
-        json_object_set_new(object, "result", result_json(event->result, false));
+        json_put(&object, "result", result_json(event->result, false));
     return dump(object, ret, err);
 }

@@ -224,6 +224,25 @@ json_t *json_milliseconds(double ms)
     return json_real((double)(int64_t)(ms * 1e3 + 0.5) / 1e3);
 }
 
+/* Of a container that something could not be put into nothing stays; the library lets NULL pass everywhere. */
+static void drop_unless(bool put, json_t **container)
+{
+    if (put)
+        return;
+    json_decref(*container);
+    *container = NULL;
+}
+
+void json_put(json_t **object, const char *key, json_t *value)
+{
+    drop_unless(json_object_set_new(*object, key, value) == 0, object);
+}
+
+void json_push(json_t **array, json_t *value)
+{
+    drop_unless(json_array_append_new(*array, value) == 0, array);
+}
+
 json_t *json_facts(const struct hutch_fact *facts)
 {
     json_t *object = json_object();
@@ -233,8 +252,8 @@ json_t *json_facts(const struct hutch_fact *facts)
         json_t *value = str_eq(facts->value, "true")    ? json_true()
                         : str_eq(facts->value, "false") ? json_false()
                         : number ? json_integer(strtoll(facts->value, NULL, 10))
-                                 : json_string(facts->value);
-        json_object_set_new(object, facts->name, value);
+                                 : json_text_lossy(facts->value);
+        json_put(&object, facts->name, value);
     }
     return object;
 }
@@ -243,8 +262,8 @@ json_t *json_steps(const struct hutch_step *steps, double total_ms)
 {
     json_t *object = json_object();
 
-    json_object_set_new(object, "total", json_milliseconds(total_ms));
+    json_put(&object, "total", json_milliseconds(total_ms));
     for (; steps->name; steps++)
-        json_object_set_new(object, steps->name, json_milliseconds(steps->ms));
+        json_put(&object, steps->name, json_milliseconds(steps->ms));
     return object;
 }

@@ -38,6 +38,13 @@ json_t *json_string_base64(const char *data, size_t len);
  */
 bool json_base64_bytes(const json_t *string, char **ret, size_t *len);
 
+/*
+ * Add a value, which is taken. What cannot be added whole is not there at all: out of memory, or when the value is
+ * NULL because of that, *object becomes NULL, and so does whatever it would have been put into.
+ */
+void json_put(json_t **object, const char *key, json_t *value);
+void json_push(json_t **array, json_t *value);
+
 /* A time, as exact as a clock here can tell: to microseconds. */
 json_t *json_milliseconds(double ms);
 
