@@ -145,10 +145,13 @@ static int resolve_at(const struct resolver *resolver, int base, const char *pat
                       struct resolved *ret)
 {
     /* Most of what policies hide is not there, and this says so in half the time of a failing open. */
-    if (fstatat(base, path, &ret->st, AT_SYMLINK_NOFOLLOW) < 0 &&
-        (errno == ENOENT || errno == ENOTDIR))
-        return 0;
+    bool seen = fstatat(base, path, &ret->st, AT_SYMLINK_NOFOLLOW) == 0;
+    if (!seen && errno != EACCES)
+        return errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
     fd_auto int fd = open_path(base, path, &ret->direct);
+    /* What a link leads to may be out of reach; what has just been looked at is not. */
+    if (fd == -EACCES && seen && !S_ISLNK(ret->st.st_mode))
+        return fd;
     ret->denied = fd == -EACCES;
     if (fd == -ENOENT || fd == -ENOTDIR || fd == -EACCES)
         return 0;
