@@ -78,10 +78,13 @@ static void on_started(struct hutch_run *run, struct sandbox_event *event)
 }
 
 /* Not before all that was said has been heard: a short command may be over. */
-static void begin_to_measure(struct hutch_run *run)
+static int begin_to_measure(struct hutch_run *run, struct hutch_error *err)
 {
-    if (monitor_arm(&run->monitor) < 0 || watch(run, run->monitor.timer, TAG_MONITOR) < 0)
-        run_cancel(run, NULL);
+    int r = monitor_arm(&run->monitor);
+
+    if (r == 0)
+        r = watch(run, run->monitor.timer, TAG_MONITOR);
+    return r < 0 ? err_sys(err, r, "run", "cannot set a timer to measure the command") : 0;
 }
 
 /* Kept up to a bound; the rest is counted. */
@@ -243,14 +246,16 @@ static int conclude(struct hutch_run *run, struct hutch_error *err)
 {
     const struct hutch_error *error = run->error.code ? &run->error : &run->box->error;
 
+    int r = 0;
+
     if (run->state == RUN_RUNNING && run->monitor.timer < 0 && !run->box->gone)
-        begin_to_measure(run);
-    if (run->box->gone && !run->told) {
+        r = begin_to_measure(run, err);
+    if (r == 0 && run->box->gone && !run->told) {
         run->told = true;
-        int r = on_gone(run, err);
-        if (r < 0)
-            return r;
+        r = on_gone(run, err);
     }
+    if (r < 0)
+        return r;
     if (error->code && !run->exited && !run->exec_errno) {
         if (err)
             *err = *error;
