@@ -18,6 +18,7 @@
 #define NR_close_range 436
 #define NR_openat2 437
 #define NR_pidfd_getfd 438
+#define NR_faccessat2 439
 #define NR_mount_setattr 442
 #define NR_landlock_create_ruleset 444
 #define NR_landlock_add_rule 445
@@ -79,7 +80,8 @@ static const struct call_info table[] = {
     CALL(epoll_ctl, ENOMEM, ENOSPC),
     CALL(epoll_pwait, ENOMEM),
     CALL(execve, ENOMEM, EACCES, ENOENT, EPERM, E2BIG),
-    CALL(faccessat, EACCES),
+    CALL(faccessat, ENOMEM),
+    NEW(faccessat2, ENOMEM, EACCES, ENOSYS),
     CALL(fchdir, EACCES, EIO),
     CALL(fcntl, EMFILE, ENOMEM, EINVAL),
     NEW(fsconfig, ENOMEM, EPERM, EINVAL),
@@ -87,6 +89,8 @@ static const struct call_info table[] = {
     NEW(fsopen, ENOMEM, EPERM, EMFILE, ENODEV, ENOSYS),
     CALL(fstat, EIO, ENOMEM),
     CALL(fstatfs, EIO, ENOMEM),
+    CALL(flock, ENOLCK, EWOULDBLOCK),
+    CALL(getdents64, EIO, ENOMEM),
     CALL(inotify_add_watch, ENOSPC, ENOMEM, EACCES),
     CALL(inotify_init1, EMFILE, ENFILE, ENOMEM),
     CALL(ioctl, EPERM, ENOMEM, EINVAL, ENOTTY),
@@ -136,9 +140,12 @@ static const struct call_info table[] = {
     CALL(splice, ENOMEM, EINVAL),
     CALL(statx, EIO, ENOMEM),
     CALL(symlinkat, ENOSPC, EACCES),
+    CALL(sysinfo, 0), /* fails for a bad pointer only */
     CALL(timerfd_create, EMFILE, ENFILE, ENOMEM),
     CALL(timerfd_settime, EINVAL),
     CALL(umount2, EINVAL, EPERM),
+    CALL(uname, EPERM), /* a filter around us */
+    CALL(unlinkat, EBUSY, EIO),
     CALL(unshare, EPERM, ENOMEM, ENOSPC),
     CALL(wait4, ECHILD),
     CALL(waitid, ECHILD),
@@ -193,6 +200,9 @@ static const struct exception tolerated[] = {
     {"clone3", ROLE_ENGINE, ENOSYS, "clone does the same"},
     {"close", ROLE_ANY, 0, "the descriptor is gone all the same"},
     {"fcntl", ROLE_INIT, 0, "a directory that cannot be watched is looked at every now and then"},
+    {"faccessat2", ROLE_ENGINE, EACCES, "without a control group: `enforced` says so"},
+    {"faccessat2", ROLE_ENGINE, ENOSYS, "faccessat does the same"},
+    {"fstat", ROLE_ENGINE, 0, "a shortcut (splice, one group for two controllers) is not taken"},
     {"ioctl", ROLE_ENGINE, 0, "asks how large the caller's terminal is; there is a default"},
     {"keyctl", ROLE_INIT, ENOSYS, "a kernel without keyrings"},
     {"landlock_create_ruleset", ROLE_ENGINE, 0, "without Landlock: `enforced` says so"},
@@ -202,11 +212,14 @@ static const struct exception tolerated[] = {
     {"newfstatat", ROLE_ENGINE, 0, "a shortcut (splice, no id map) is not taken"},
     {"newfstatat", ROLE_INIT, 0, "sockets in a tmpfs of unknown identity are refused"},
     {"openat", ROLE_INIT, 0, "a directory that cannot be watched is looked at every now and then"},
+    {"openat2", ROLE_ENGINE, EACCES, "without a control group: `enforced` says so"},
+    {"openat2", ROLE_ENGINE, ENOSYS, "openat does the same; a control group: `enforced` says so"},
     {"openat2", ROLE_INIT, 0, "a directory that cannot be watched is looked at every now and then"},
     {"seccomp", ROLE_COMMAND, EINVAL,
      "an older kernel: a flag less that only makes waiting better"},
     {"setsid", ROLE_INIT, EPERM, "means that it leads a session already"},
     {"socket", ROLE_INIT, 0, "without NETLINK_SOCK_DIAG sockets in the workspace are refused"},
+    {"stat", ROLE_ENGINE, 0, "a shortcut (no id map, init left to the host's reaper) is not taken"},
     {"wait4", ROLE_ENGINE, ECHILD, "the caller ignores SIGCHLD: the kernel has reaped it"},
 };
 

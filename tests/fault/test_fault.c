@@ -260,6 +260,17 @@ static bool confined(const struct outcome *model, const struct outcome *outcome)
     return true;
 }
 
+/* Limits that a control group could not be had for: the result says by what means they are kept. */
+static bool lacks_cgroup(const struct outcome *model, const struct outcome *outcome)
+{
+    const json_t *enforced = json_object_get(outcome->json, "enforced");
+
+    return outcome->end.status == 0 && outcome->ran &&
+           strcmp(text_at(model->json, "stdout"), text_at(outcome->json, "stdout")) == 0 &&
+           (strcmp(text_at(enforced, "memory"), "sampled") == 0 ||
+            strcmp(text_at(enforced, "cpu_time"), "sampled") == 0);
+}
+
 /* The one lock that a host may lack: then the result says so. */
 static bool lacks_landlock(const struct outcome *outcome)
 {
@@ -290,7 +301,7 @@ static bool judge_setup(const struct trace_fault *fault, const struct outcome *m
     if (outcome->end.status == 0 && !call_tolerated(&fault->call, fault->error))
         return wrong("the run went on as if nothing had happened");
     if (outcome->end.status == 0)
-        return lacks_landlock(outcome) || confined(model, outcome);
+        return lacks_landlock(outcome) || lacks_cgroup(model, outcome) || confined(model, outcome);
     if (outcome->ran || outcome->end.executed)
         return wrong("the command has run; status %d", outcome->end.status);
     return refused(outcome, status);
@@ -300,8 +311,9 @@ static bool judge_setup(const struct trace_fault *fault, const struct outcome *m
 static bool judge_late(const struct trace_fault *fault, const struct outcome *model,
                        const struct outcome *outcome)
 {
-    /* A result that cannot be written down: there is only stderr left to say so. */
-    if (fault->call.role == ROLE_ENGINE && fault->call.nr == SYS_write && !outcome->json)
+    /* A result that cannot be made, or written down: there is only stderr left to say so. */
+    bool writes = fault->call.nr == SYS_write || fault->call.nr == SYS_writev;
+    if (fault->call.role == ROLE_ENGINE && (writes || !outcome->json) && outcome->end.status != 0)
         return (outcome->end.status == STATUS_FAILED && outcome->err[0]) ||
                wrong("status %d, stderr: %s", outcome->end.status, outcome->err);
     return outcome->end.status == 0 ? confined(model, outcome) : refused(outcome, STATUS_FAILED);
@@ -403,7 +415,7 @@ static void lack_call(const struct scenario *scenario, const struct outcome *mod
     bool ok = ended_well(scenario, &outcome);
 
     if (ok && outcome.end.status == 0)
-        ok = lacks_landlock(&outcome) || confined(model, &outcome);
+        ok = lacks_landlock(&outcome) || lacks_cgroup(model, &outcome) || confined(model, &outcome);
     else if (ok)
         ok = !outcome.ran ? refused(&outcome, STATUS_FAILED) : wrong("the command has run");
     result(ok, "%s: without %s it %s", scenario->name, call_info(nr)->name,
@@ -447,6 +459,21 @@ static struct outcome run_model(const struct scenario *scenario, struct trace_lo
     return model;
 }
 
+/* Who is not seen to make calls has none that could fail. */
+static bool everybody_seen(const struct trace_log *log)
+{
+    static const enum trace_role roles[] = {ROLE_ENGINE, ROLE_INIT, ROLE_COMMAND};
+    bool seen[ROLE_COUNT] = {false};
+    bool ok = true;
+
+    for (size_t i = 0; i < log->count; i++)
+        seen[log->calls[i].role] = seen[log->calls[i].role] || !log->calls[i].late;
+    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
+        if (!seen[roles[i]])
+            ok = wrong("no call of the %s was seen", role_name(roles[i]));
+    return ok;
+}
+
 static void test_scenario(const struct scenario *scenario)
 {
     struct trace_log log = {0};
@@ -455,6 +482,7 @@ static void test_scenario(const struct scenario *scenario)
 
     bool ok = ended_well(scenario, &model) && confined(&model, &model) && confined(&model, &again);
     result(ok, "%s: runs, and twice the same", scenario->name);
+    result(everybody_seen(&log), "%s: engine, init and command are seen", scenario->name);
     for (size_t i = 0; ok && i < log.count; i++) {
         if (is_first(&log, i) && (scenario->thorough || !log.calls[i].late))
             fail_calls(scenario, &model, &log, log.calls[i]);

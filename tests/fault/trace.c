@@ -201,16 +201,37 @@ void trace_log_clear(struct trace_log *log)
     *log = (struct trace_log){0};
 }
 
+/* Which argument of a call is the path that it opens; -1: it opens none. Not every libc has openat(). */
+static int opened_path(long nr)
+{
+    switch (nr) {
+#ifdef SYS_open
+    case SYS_open: return 0;
+#endif
+    case SYS_openat: return 1;
+    default: return -1;
+    }
+}
+
 static bool opens(pid_t pid, const struct __ptrace_syscall_info *info, const char *path)
 {
+    int at = opened_path((long)info->entry.nr);
+    if (at < 0)
+        return false;
+
     char text[512] = "";
     struct iovec local = {.iov_base = text, .iov_len = sizeof text - 1};
-    struct iovec remote = {.iov_base = (void *)(uintptr_t)info->entry.args[1],
+    struct iovec remote = {.iov_base = (void *)(uintptr_t)info->entry.args[at],
                            .iov_len = sizeof text - 1};
 
     /* A string near the end of its mapping is read in part, which is enough. */
-    return info->entry.nr == SYS_openat && process_vm_readv(pid, &local, 1, &remote, 1, 0) > 0 &&
-           strcmp(text, path) == 0;
+    return process_vm_readv(pid, &local, 1, &remote, 1, 0) > 0 && strcmp(text, path) == 0;
+}
+
+/* Only a descriptor that is not there makes it fail; musl does it to all that it has just opened. */
+static bool sets_close_on_exec(const struct __ptrace_syscall_info *info)
+{
+    return info->entry.nr == SYS_fcntl && info->entry.args[1] == F_SETFD;
 }
 
 static bool is_wait(long nr)
@@ -250,7 +271,7 @@ static void on_entry(struct tracer *tracer, struct process *process,
                             opens(process->pid, info, tracer->run->begin);
         return;
     }
-    if (nr < 0 || nr >= NR_MAX)
+    if (nr < 0 || nr >= NR_MAX || sets_close_on_exec(info))
         return;
     if (process->role == ROLE_ENGINE && is_wait(nr))
         process->waits = true;
