@@ -91,6 +91,37 @@ static int read_any(char **arg)
     return held("none of %d files", count);
 }
 
+static bool append_to(const char *path, int flags)
+{
+    int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | flags, 0644);
+    bool wrote = fd >= 0 && write(fd, "pwned\n", 6) == 6;
+
+    if (fd >= 0)
+        close(fd);
+    return wrote;
+}
+
+/* Any of the files can be written to. */
+static int write_any(char **arg)
+{
+    int count = 0;
+
+    for (; *arg; arg++, count++)
+        if (append_to(*arg, 0))
+            return escaped("wrote to %s", *arg);
+    return held("none of %d files", count);
+}
+
+/* Judged from outside: hutch may undo it. */
+static int make_all(char **arg)
+{
+    int count = 0;
+
+    for (; *arg; arg++)
+        count += append_to(*arg, O_CREAT);
+    return done("made %d of them", count);
+}
+
 const struct verb secret_verbs[] = {
     {"key-find", "NAME", 1, key_find},
     {"key-make", "NAME", 1, key_make},
@@ -98,5 +129,7 @@ const struct verb secret_verbs[] = {
     {"env-only", "NAME...", 1, env_only},
     {"memory-has", "WORD-BACKWARDS", 1, memory_has},
     {"read-any", "FILE...", 1, read_any},
+    {"write-any", "FILE...", 1, write_any},
+    {"make-all", "FILE...", 1, make_all},
     {0},
 };

@@ -4,6 +4,7 @@ import base64
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -171,6 +172,60 @@ def clearing_cases():
     ]
     return [Case(f"A6{letter}", f"protected path: {what}", verb, setup=setup, flags=GIT)
             for letter, what, verb, setup in rows]
+
+
+# What git reads as settings beside .git/config: each names a program that `git status` runs.
+EVIL = """mkdir -p evil/objects evil/refs
+echo 'ref: refs/heads/main' >evil/HEAD
+printf '[core]\\nrepositoryformatversion=0\\nbare=false\\nfsmonitor="touch {pwned}; false #"\\n' >evil/config
+"""
+GIT_WAYS = {
+    "commondir": ("git's common directory led elsewhere", "", "echo ../evil >.git/commondir", "."),
+    "config.worktree": ("git's settings of a worktree", "git config extensions.worktreeConfig true",
+                        "cp evil/config .git/config.worktree", "."),
+    "modules": ("git's settings of a submodule",
+                "git init -q sub; git -C sub commit -q --allow-empty -m x; "
+                "git -c protocol.file.allow=always submodule --quiet add ./sub kept",
+                "cat evil/config >>.git/modules/kept/config", "."),
+    "worktrees": ("the common directory of a worktree elsewhere", "git worktree add -q ../out/tree",
+                  "echo ../../../evil >.git/worktrees/tree/commondir", "../out/tree"),
+    "HEAD": ("a directory that becomes a repository", "rm -rf .git",
+             "cp -r evil/* .; printf 'worktree=.\\n' >>config", "."),
+}
+GIT_ENV = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b",
+           "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
+
+
+def git_repository(prepare):
+    def setup(stage):
+        stage.env.update(GIT_ENV)
+        stage.vars["pwned"] = stage.never("pwned")
+        subprocess.run(["sh", "-ec", "git init -q; git commit -q --allow-empty -m x; " + prepare],
+                       cwd=stage.work, env=stage.env, check=True, stderr=subprocess.DEVNULL)
+    return setup
+
+
+def run_git(attack, where):
+    """Inside, settings are put where git looks for them; then somebody outside asks git for news."""
+    def play(stage):
+        script = stage.expand([EVIL + attack])[0]
+        argv = ["sh", "-c", script]
+        if stage.who != "control":
+            argv = stage.wrap([])
+            at = argv.index(str(stage.attack))
+            argv[at:at + 1] = ["sh", "-c", script]
+        stage.run(argv)
+        subprocess.run(["git", "status"], cwd=stage.work / where, env=stage.env, check=False,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        return HELD, "git ran no program of theirs"
+    return play
+
+
+def git_cases():
+    skip = "" if shutil.which("git") else "git is not here"
+    return [Case(f"A6{letter}", f"{what} ({name})", setup=git_repository(prepare),
+                 play=run_git(attack, where), skip=skip)
+            for letter, (name, (what, prepare, attack, where)) in zip("vwxyz", GIT_WAYS.items())]
 
 
 def agent_settings(stage):
@@ -439,6 +494,7 @@ CASES = [
     Case("A6o", "the default profile protects absent .git/hooks", ["make", "mkdir", ".git/hooks"],
          setup=git_without_hooks),
     *clearing_cases(),
+    *git_cases(),
     Case("A7a", "mount point exchanged with a link during set-up", setup=flipping("etc"),
          control=look_then_make, play=run_while_flipping(["--layout", "root"], ["exit-with", "0"]),
          bwrap=False),

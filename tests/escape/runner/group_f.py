@@ -114,8 +114,14 @@ HOME_SECRETS = [".ssh/id_ed25519", ".gnupg/private-keys-v1.d/k", ".aws/credentia
                 ".config/gh/hosts.yml", ".config/gcloud/credentials.db", ".cargo/credentials.toml",
                 ".local/share/keyrings/login.keyring", ".mozilla/firefox/p/logins.json",
                 ".config/google-chrome/Default/Cookies", ".password-store/x.gpg",
-                ".azure/token.json"]
-HISTORY = [".bash_history", ".zsh_history", ".python_history", ".node_repl_history"]
+                ".azure/token.json", ".config/containers/auth.json", ".config/rclone/rclone.conf",
+                ".yarnrc.yml", ".config/pip/pip.conf", ".m2/settings.xml", ".gem/credentials",
+                ".local/share/kwalletd/kdewallet.kwl", ".claude/.credentials.json",
+                ".codex/auth.json", "snap/firefox/common/.mozilla/firefox/p/logins.json",
+                ".config/BraveSoftware/Brave-Browser/Default/Cookies",
+                ".config/microsoft-edge/Default/Cookies"]
+HISTORY = [".bash_history", ".zsh_history", ".python_history", ".node_repl_history",
+           ".local/share/fish/fish_history", ".psql_history", ".mysql_history"]
 WORKSPACE_SECRETS = [".env"]
 
 
@@ -144,6 +150,32 @@ def home_workspace(stage):
     stage.env["HOME"] = str(stage.work)
     for name in STARTUP:
         stage.canary(f"work/{name}", "# mine\n", 0o644)
+
+
+# What runs when a shell, an editor or an agent starts.
+HOME_STARTUP = [".bashrc", ".bash_profile", ".bash_login", ".profile", ".zshrc", ".zshenv", ".zprofile",
+                ".zlogin", ".vimrc", ".gitconfig", ".claude/settings.json", ".codex/config.toml",
+                ".cursor/mcp.json", ".config/git/config", ".config/fish/config.fish",
+                ".config/nvim/init.lua"]
+
+
+def startup_there(stage):
+    for name in HOME_STARTUP:
+        stage.canary(f"home/{name}", "# mine\n")
+
+
+def startup_missing(stage):
+    for name in HOME_STARTUP:
+        (stage.home / name).parent.mkdir(parents=True, exist_ok=True)
+        stage.never(f"home/{name}")
+
+
+AGENTS = [".codex", ".gemini", ".aider.conf.yml", ".claude", ".cursor", ".mcp.json"]
+
+
+def agents_missing(stage):
+    for name in AGENTS:
+        stage.never(f"work/{name}")
 
 
 def editor_settings(stage):
@@ -317,6 +349,14 @@ CASES = [
     Case("F58m", "settings of an editor", ["change", ".vscode/settings.json"],
          setup=editor_settings, bwrap=False),
     Case("F58n", "tasks of an editor", ["change", ".vscode/tasks.json"], setup=editor_settings,
+         bwrap=False),
+    Case("F58o", "start-up files where the home directory may be written to",
+         ["write-any", *(f"{{home}}/{name}" for name in HOME_STARTUP)], setup=startup_there,
+         flags=["--write", "{home}"], bwrap=False),
+    Case("F58p", "the same where they are missing",
+         ["make-all", *(f"{{home}}/{name}" for name in HOME_STARTUP)], setup=startup_missing,
+         flags=["--write", "{home}"], bwrap=False),
+    Case("F58q", "settings of agents that are missing", ["make-all", *AGENTS], setup=agents_missing,
          bwrap=False),
     Case("G59a", "300 processes that stay", setup=survivors,
          play=run_load(["fork-bomb", "300", "{mark}"])),
