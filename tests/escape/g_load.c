@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -53,7 +54,7 @@ static int thread_bomb(char **arg)
     pthread_attr_setstacksize(&attr, 65536);
     while (made < count && pthread_create(&thread, &attr, wait_here, NULL) == 0)
         made++;
-    return done("%ld threads", made);
+    return made < count ? held("%ld threads", made) : escaped("%ld threads", made);
 }
 
 static int use_memory(char **arg)
@@ -67,18 +68,53 @@ static int use_memory(char **arg)
     return done("%s MiB", arg[0]);
 }
 
-/* Descriptors until there are no more, of every kind that holds kernel memory. */
+/* COUNT processes at once with as much memory each: none of them has too much. */
+static int share_memory(char **arg)
+{
+    long count = number(arg[0]);
+    long filled = 0;
+    int ready[2];
+    char byte;
+
+    need(pipe(ready) == 0, "pipe");
+    for (long i = 0; i < count; i++)
+        if (fork() == 0) {
+            use_memory(arg + 1);
+            (void)!write(ready[1], "", 1);
+            usleep(500000);
+            _exit(DONE);
+        }
+    close(ready[1]);
+    while (filled < count && read(ready[0], &byte, 1) == 1)
+        filled++;
+    usleep(300000);
+    return filled < count ? held("%ld processes got theirs", filled)
+                          : escaped("%ld times %s MiB", filled, arg[1]);
+}
+
+/* The kinds that hold kernel memory. Of the last there are few for each user: then another. */
+static bool make_descriptors(long turn)
+{
+    int pair[2];
+
+    if (turn % 3 == 2 && inotify_init1(IN_CLOEXEC) >= 0)
+        return true;
+    return turn % 3 == 1 ? socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0 : pipe(pair) == 0;
+}
+
+/* COUNT times, with as many as one can give oneself. */
 static int use_descriptors(char **arg)
 {
     long count = number(arg[0]);
     long made = 0;
-    int pair[2];
+    struct rlimit limit;
 
-    while (made < count && (made % 3 == 0   ? pipe(pair) == 0
-                            : made % 3 == 1 ? socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0
-                                            : inotify_init1(IN_CLOEXEC) >= 0))
+    need(getrlimit(RLIMIT_NOFILE, &limit) == 0, "getrlimit");
+    limit.rlim_cur = limit.rlim_max;
+    need(setrlimit(RLIMIT_NOFILE, &limit) == 0, "setrlimit");
+    while (made < count && make_descriptors(made))
         made++;
-    return done("%ld pipes, sockets and watches, then: %s", made, strerror(errno));
+    return verdict(made == count, text("%ld pipes, sockets and watches", made));
 }
 
 static int print_much(char **arg)
@@ -110,6 +146,7 @@ const struct verb load_verbs[] = {
     {"fork-bomb", "COUNT MARK", 2, fork_bomb},
     {"thread-bomb", "COUNT", 1, thread_bomb},
     {"use-memory", "MIB", 1, use_memory},
+    {"share-memory", "COUNT MIB", 2, share_memory},
     {"use-descriptors", "COUNT", 1, use_descriptors},
     {"print-much", "MIB", 1, print_much},
     {"spin", "COUNT MARK", 2, spin},

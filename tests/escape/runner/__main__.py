@@ -113,7 +113,9 @@ def table(rows):
 def summary(rows, seconds):
     def count(field, word):
         return sum(getattr(row, field) == word for row in rows)
-    print(f"# {len(rows)} cases in {seconds:.1f} s: {count('status', 'ok')} held with a control, "
+    held = [row.control == "works" for row in rows if row.status == "ok"]
+    print(f"# {len(rows)} cases in {seconds:.1f} s: {sum(held)} held with a control, "
+          f"{len(held) - sum(held)} held where none can be run, "
           f"{count('status', 'FAIL')} failed, {count('status', 'skip')} skipped; "
           f"hutch let {count('hutch', 'ESCAPED')} out, bwrap {count('bwrap', 'ESCAPED')} "
           f"of {sum(bool(row.bwrap) for row in rows)}")
