@@ -70,6 +70,16 @@ static int sees_later(char **arg)
     return sees(arg);
 }
 
+static int write_later(char **arg)
+{
+    char line[8];
+
+    puts("ready");
+    fflush(stdout);
+    need(read(0, line, sizeof line) > 0, "wait for a line");
+    return write_file(arg);
+}
+
 static int mountinfo_has(char **arg)
 {
     static char buf[1 << 18];
@@ -439,6 +449,7 @@ const struct verb path_verbs[] = {
     {"read-file", "PATH", 1, read_file},
     {"sees", "PATH", 1, sees},
     {"sees-later", "PATH", 1, sees_later},
+    {"write-later", "PATH MARK", 2, write_later},
     {"mountinfo-has", "TEXT", 1, mountinfo_has},
     {"make", "open|mkdir|symlink|fifo|socket|tmpfile|link|rename PATH", 2, make},
     {"move-parent", "DIR NAME", 2, move_parent},

@@ -8,14 +8,24 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sched.h>
+#include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "attack.h"
+
+#ifndef SYS_mount_setattr
+#define SYS_mount_setattr 442
+#endif
+#ifndef MOUNT_ATTR_RDONLY
+#define MOUNT_ATTR_RDONLY 1
+#endif
 
 #ifndef TCP_ULP
 #define TCP_ULP 31
@@ -79,11 +89,9 @@ static unsigned first_id(const char *pid, const char *map)
     return (unsigned)strtoul(buf, NULL, 10);
 }
 
-/* Be in the place of process PID, with its ids and its root, but without its filter. */
-static void take_place(const char *pid)
+/* Be where process PID is, with all capabilities there. */
+static void enter(const char *pid)
 {
-    const unsigned uid = first_id(pid, "uid_map");
-    const unsigned gid = first_id(pid, "gid_map");
     int user = open(text("/proc/%s/ns/user", pid), O_RDONLY | O_CLOEXEC);
     int mounts = open(text("/proc/%s/ns/mnt", pid), O_RDONLY | O_CLOEXEC);
     int root = open(text("/proc/%s/root", pid), O_PATH | O_CLOEXEC);
@@ -91,8 +99,22 @@ static void take_place(const char *pid)
     need(user >= 0 && mounts >= 0 && root >= 0, "its namespaces");
     need(setns(user, CLONE_NEWUSER) == 0 && setns(mounts, CLONE_NEWNS) == 0, "setns");
     need(fchdir(root) == 0 && chroot(".") == 0, "its root");
+}
+
+static void take_ids(unsigned uid, unsigned gid)
+{
     (void)!setgroups(0, NULL); /* may be given up there */
     need(setresgid(gid, gid, gid) == 0 && setresuid(uid, uid, uid) == 0, "its ids");
+}
+
+/* Be in the place of process PID, with its ids and its root, but without its filter. */
+static void take_place(const char *pid)
+{
+    const unsigned uid = first_id(pid, "uid_map");
+    const unsigned gid = first_id(pid, "gid_map");
+
+    enter(pid);
+    take_ids(uid, gid);
 }
 
 /* The second lock on nested user namespaces: what is left when the filter fails. */
@@ -100,6 +122,62 @@ static int nested(char **arg)
 {
     take_place(arg[0]);
     return verdict(unshare(CLONE_NEWUSER) == 0, "unshare(CLONE_NEWUSER)");
+}
+
+static bool make_writable(const char *path)
+{
+    struct {
+        uint64_t set, clear, propagation, userns;
+    } attr = {.clear = MOUNT_ATTR_RDONLY};
+
+    return syscall(SYS_mount_setattr, AT_FDCWD, path, 0, &attr, sizeof attr) == 0;
+}
+
+/* The first lock on writing fails: the mount that PATH is on can be written to where process PID is. */
+static int open_door(char **arg)
+{
+    char path[4096];
+
+    enter(arg[0]);
+    snprintf(path, sizeof path, "%s", arg[1]);
+    while (!make_writable(path[0] ? path : "/") && path[0])
+        *strrchr(path, '/') = '\0';
+    int fd = open(arg[1], O_WRONLY | O_CLOEXEC);
+    need(fd >= 0, "open the door");
+    return HELD;
+}
+
+/* The first lock on signals fails: a process that is not the sandbox's can be seen where PID is. */
+static int neighbour(char **arg)
+{
+    const unsigned uid = first_id(arg[0], "uid_map");
+    const unsigned gid = first_id(arg[0], "gid_map");
+    int processes = open(text("/proc/%s/ns/pid", arg[0]), O_RDONLY | O_CLOEXEC);
+
+    enter(arg[0]);
+    need(setns(processes, CLONE_NEWPID) == 0, "its processes");
+    take_ids(uid, gid);
+    pid_t pid = fork(); /* in there */
+    if (pid == 0) {
+        printf("ready\n%d\n", (int)getpid());
+        fflush(stdout);
+        _exit(read(0, (char[1]){0}, 1) == 0 ? HELD : FAILED);
+    }
+    int status = 0;
+    need(waitpid(pid, &status, 0) == pid, "waitpid");
+    return status_code(status);
+}
+
+/* Wait for a line with a number, and signal that process. */
+static int signal_later(char **arg)
+{
+    char line[32] = "";
+
+    (void)arg;
+    puts("ready");
+    fflush(stdout);
+    need(read(0, line, sizeof line - 1) > 0, "wait for a line");
+    return verdict(kill((pid_t)strtol(line, NULL, 10), SIGUSR1) == 0, "signal to a neighbour");
 }
 
 /* ---- Socket families ---- */
@@ -204,6 +282,9 @@ const struct verb kernel_verbs[] = {
     {"become-root", "", 0, become_root},
     {"setgroups", "", 0, drop_groups},
     {"nested", "PID", 1, nested},
+    {"open-door", "PID PATH", 2, open_door},
+    {"neighbour", "PID", 1, neighbour},
+    {"signal-later", "MARK", 1, signal_later},
     {"families", "", 0, families},
     {"socket", "FAMILY TYPE PROTOCOL", 3, one_socket},
     {"netlink", "", 0, netlink_protocols},

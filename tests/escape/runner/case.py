@@ -29,6 +29,10 @@ def naive(act):
     return act
 
 
+class Lacking(Exception):
+    """Raised by a play: this host has not got the lock that the case is about."""
+
+
 @dataclass
 class Case:
     """
@@ -138,7 +142,11 @@ def run_case(case, tools):
         row.status, row.why = "skip", case.skip or "only root can set it up"
         return row
     row.control, control_why = run_control(case, tools)
-    outcome, result = play(case, tools, "hutch")
+    try:
+        outcome, result = play(case, tools, "hutch")
+    except Lacking as lacking:
+        row.status, row.why = "skip", str(lacking)
+        return row
     if outcome.word == "absent" and row.control == "works":
         outcome = Outcome("held", "not there: " + outcome.why)
     row.hutch, row.why = outcome.word, outcome.why

@@ -2,9 +2,10 @@
 """D: the syscall filter, and E: what namespaces and sockets open up in the kernel."""
 import os
 import signal
+import subprocess
 
-from case import Case, own_ns
-from stage import ESCAPED, HELD, eventually, marked
+from case import Case, Lacking, own_ns
+from stage import ESCAPED, HELD, OTHER_UID, eventually, marked
 
 # Calls of which no program in a sandbox has need. root: for others the kernel refuses by itself, so
 # that only root's control shows anything. The second field is whether it must be reported.
@@ -117,6 +118,13 @@ def run_stopped(kill):
     return play
 
 
+# ---- E49: second locks, seen from outside or by way of a first one that has failed
+
+def pid_inside(stage):
+    return next(pid for pid in marked(stage.mark)
+                if os.path.basename(os.readlink(f"/proc/{pid}/exe")) == "attack")
+
+
 def run_nested(layout):
     """From outside, in the place of a process of the sandbox but without its filter."""
     def play(stage):
@@ -124,10 +132,98 @@ def run_nested(layout):
         # By another name: it is elsewhere in some layouts.
         wrapped = [*stage.wrap([], ["--layout", layout], False)[:-1], "./attack"]
         stage.start([*(own if stage.who == "control" else wrapped), "linger", stage.mark])
-        inside = [pid for pid in marked(stage.mark)
-                  if os.path.basename(os.readlink(f"/proc/{pid}/exe")) == "attack"]
-        return stage.run([stage.attack, "nested", inside[0]])
+        return stage.run([stage.attack, "nested", pid_inside(stage)])
     return play
+
+
+def told(child, line):
+    """Tell a process that waits for it a line; how it ends, and what it says."""
+    child.stdin.write(f"{line}\n".encode())
+    child.stdin.flush()
+    text = child.stdout.read().decode(errors="replace")
+    return child.wait(), text
+
+
+def need_landlock(stage, version):
+    """Other kernels have only the first lock, and results say so."""
+    stage.run(stage.wrap(["exit-with", "0"]))
+    has = stage.result["enforced"]["landlock"]
+    if not has or has < version:
+        raise Lacking(f"the kernel's Landlock is of version {has or 0}, this is of {version}")
+
+
+def run_writable(stage):
+    """A mount of the sandbox that is not read-only, as by a mistake in the plan."""
+    if stage.who == "hutch":
+        need_landlock(stage, 1)
+    path = stage.canary("out/x")
+    verb = ["write-later", str(path), stage.mark]
+    child = stage.start([stage.attack, "own-ns", "ro-bind", stage.out, *verb]
+                        if stage.who == "control" else stage.wrap(verb, (), False))
+    code, text = stage.run([stage.attack, "open-door", pid_inside(stage), path])
+    return told(child, "go") if code == HELD else (code, text)
+
+
+def run_neighbour(stage):
+    """A process in the sandbox's pid namespace, with its ids, that is not the sandbox's."""
+    verb = ["signal-later", stage.mark]
+    if stage.who == "control":
+        child = stage.start([stage.attack, *verb])
+        return told(child, stage.start([stage.attack, "linger", "neighbour"]).pid)
+    need_landlock(stage, 6)
+    child = stage.start(stage.wrap(verb, (), False))
+    other = stage.start([stage.attack, "neighbour", pid_inside(stage)])
+    return told(child, int(other.stdout.readline()))
+
+
+def unconfined(stage):
+    """A process with nothing but its own user, in the place of init."""
+    how = {"user": OTHER_UID, "group": OTHER_UID, "extra_groups": []} if stage.tools.root else {}
+    return stage.start([stage.attack, "linger", stage.mark], **how).pid
+
+
+def look_at_init(look):
+    """`look(stage, pid)` says what is wrong with init, seen from outside, or nothing."""
+    def play(stage):
+        if stage.who == "control":
+            pid = unconfined(stage)
+        else:
+            child = stage.start(stage.wrap(["linger", stage.mark], (), False))
+            pid = children_of(child.pid)[0]
+        wrong = look(stage, pid)
+        return (ESCAPED, wrong) if wrong else (HELD, "as it should be")
+    return play
+
+
+def status_of(pid, name):
+    with open(f"/proc/{pid}/status", encoding="utf-8") as file:
+        return next(line.split()[1] for line in file if line.startswith(name + ":"))
+
+
+def has_no_filter(_, pid):
+    return None if status_of(pid, "Seccomp") == "2" else "no filter"
+
+
+def is_dumpable(_, pid):
+    """The kernel gives what belongs to a process that is not dumpable to root."""
+    return f"/proc/{pid} is its own" if os.stat(f"/proc/{pid}/environ").st_uid else None
+
+
+def session_keyrings(stage, uid):
+    how = {"user": uid, "group": uid, "extra_groups": []} if stage.tools.root else {}
+    keys = subprocess.run(["cat", "/proc/keys"], stdout=subprocess.PIPE, check=True, text=True,
+                          **how).stdout
+    return {line.split()[0] for line in keys.splitlines() if " _ses" in line}
+
+
+def known_keyrings(stage):
+    stage.keyrings = session_keyrings(stage, OTHER_UID)
+
+
+def has_callers_keyring(stage, pid):
+    """No session keyring has come into being that belongs to its user."""
+    now = session_keyrings(stage, int(status_of(pid, "Uid")))
+    return None if now - stage.keyrings else "no session keyring of its own"
 
 
 CASES = [
@@ -171,6 +267,15 @@ CASES = [
     *[Case(f"E49{letter}", f"second lock on nested user namespaces, layout {layout}",
            play=run_nested(layout), bwrap=False)
       for letter, layout in (("f", "minimal"), ("g", "root"))],
+    Case("E49h", "second lock on writing: a mount that is not read-only", play=run_writable,
+         bwrap=False),
+    Case("E49i", "second lock on signals: a process that can be seen", play=run_neighbour,
+         bwrap=False),
+    Case("E49j", "init: a filter of its own", play=look_at_init(has_no_filter), bwrap=False),
+    Case("E49k", "init: closed to tracers and core dumps", play=look_at_init(is_dumpable),
+         bwrap=False),
+    Case("E49l", "init: a session keyring of its own", setup=known_keyrings,
+         play=look_at_init(has_callers_keyring), bwrap=False),
     Case("E50a", "every socket family but the usual", ["families"], control=own_ns),
     Case("E50b", "AF_PACKET", ["socket", "17", "3", "0"], control=own_ns, violation="socket"),
     Case("E50c", "AF_ALG", ["socket", "38", "5", "0"], violation="socket"),
