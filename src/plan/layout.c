@@ -67,8 +67,8 @@ static const char *const etc_network_files[] = {
  * debugging and tracing.
  */
 static const char *const masked[] = {
-    "/proc/acpi",       "/proc/asound", "/proc/config.gz",
-    "/proc/interrupts", "/proc/keys",   "/proc/sched_debug",
+    "/proc/acpi", "/proc/asound",        "/proc/config.gz",   "/proc/interrupts",
+    "/proc/keys", "/proc/latency_stats", "/proc/sched_debug", "/proc/scsi",
 };
 
 static const char *const masked_sys[] = {

@@ -175,8 +175,9 @@ static const struct plan_mount *step_at(const struct plan *plan, enum mount_kind
 /* What is covered of /proc where all of it is there, and of /sys where there is one. */
 static void what_tells_about_the_host_is_masked(void **state)
 {
-    static const char *const proc[] = {"/proc/acpi",       "/proc/asound", "/proc/config.gz",
-                                       "/proc/interrupts", "/proc/keys",   "/proc/sched_debug"};
+    static const char *const proc[] = {"/proc/acpi",        "/proc/asound", "/proc/config.gz",
+                                       "/proc/interrupts",  "/proc/keys",   "/proc/latency_stats",
+                                       "/proc/sched_debug", "/proc/scsi"};
     static const char *const sys[] = {"/sys/devices/virtual/powercap", "/sys/firmware",
                                       "/sys/kernel/security"};
     static const struct {
