@@ -175,16 +175,35 @@ static int slave_ns(char **arg)
 static int exchange(char **arg)
 {
     struct pollfd input = {.fd = 0, .events = POLLIN};
+    char target[4096] = "";
     long count = 0;
 
+    need(readlink(arg[1], target, sizeof target - 1) > 0, "a link");
     puts("ready");
     fflush(stdout);
     alarm(60);
     for (; poll(&input, 1, 0) == 0; count++)
         for (int i = 0; i < 64; i++)
-            need(syscall(SYS_renameat2, AT_FDCWD, arg[0], AT_FDCWD, arg[1], 2 /* exchange */) == 0,
-                 "renameat2");
+            if (syscall(SYS_renameat2, AT_FDCWD, arg[0], AT_FDCWD, arg[1], 2 /* exchange */) < 0) {
+                /* Somebody has removed one of them. */
+                need(errno == ENOENT, "renameat2");
+                mkdir(arg[0], 0777);
+                (void)!symlink(target, arg[1]);
+            }
     return done("exchanged %ld times", count * 64);
+}
+
+/* A directory of the host as every descriptor from 3 to 64, left open. */
+static int leak(char **arg)
+{
+    int fd = open(arg[0], O_RDONLY | O_DIRECTORY);
+
+    need(fd >= 0, arg[0]);
+    for (int number = 3; number <= 64; number++)
+        need(number == fd || dup2(fd, number) == number, "dup2");
+    execv(arg[1], arg + 1);
+    need(false, arg[1]);
+    return FAILED;
 }
 
 /* ---- In a namespace of one's own: locks that are undone by the verb that follows ---- */
@@ -322,6 +341,7 @@ const struct verb stage_verbs[] = {
     {"lazy-init", "PROGRAM...", 1, lazy_init},
     {"key-with", "NAME PROGRAM...", 2, key_with},
     {"exchange", "A B", 2, exchange},
+    {"leak", "DIR PROGRAM...", 2, leak},
     {"linger", "MARK", 1, linger},
     {0},
 };

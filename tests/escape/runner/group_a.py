@@ -101,23 +101,20 @@ def run_fake_proc(stage):
 
 def leaked_directory(stage):
     stage.file("out/canary")
-    fd = os.open(stage.out, os.O_RDONLY | os.O_DIRECTORY)
-    stage.fds = [os.dup2(fd, number) for number in range(40, 48)]
-    os.close(fd)
-    stage.cleanups.append(lambda: [os.close(number) for number in stage.fds])
 
 
 def run_leaked(suffix):
     def play(stage):
+        leak = [stage.attack, "leak", stage.out]
         if stage.who == "control":
-            return stage.run([stage.attack, "own-ns", "leaky-chroot", "40", stage.work,
+            return stage.run([*leak, stage.attack, "own-ns", "leaky-chroot", "40", stage.work,
                               "cwd-reaches", "canary"])
         worst = HELD, "no descriptor leads out"
-        for fd in [3, 4, 5, 6, 7, 8, *stage.fds[:2]]:
+        for fd in range(3, 65):
             argv = stage.wrap(["cwd-reaches", "canary"],
                               ["--layout", "minimal", "--cwd", f"/proc/self/fd/{fd}{suffix}"])
             argv[argv.index(str(stage.attack))] = "/workspace/attack"
-            code, text = stage.run(argv)
+            code, text = stage.run([*leak, *argv])
             if code not in (HELD, REFUSED):
                 worst = code, text
         return worst
@@ -279,6 +276,8 @@ def run_while_flipping(flags, verb):
 # ---- A8: the same while file calls of the host look, and the one who flips is inside
 
 SECRET = "hutch-escape-secret"
+CALLS_SECONDS = 20  # at most; at least one
+FLIPS_MIN = 10000
 
 
 def flipped_inside(stage):
@@ -325,17 +324,20 @@ WRITES = [("file.write", {"path": "box/made", "content": "x"}),
           ("file.delete", {"path": "box", "recursive": True})]
 
 
-def calls_while_flipping(calls):
+def calls_while_flipping(calls, least):
     """What the calls answer is theirs to say; what they showed or changed is not."""
     def play(stage):
         server = Server(stage, filesystem={"hide": [str(stage.out)]})
-        server.start(["exchange", stage.work / "box", stage.work / "other"])
+        flips = server.start(["exchange", stage.work / "box", stage.work / "other"])
         # In base64 too, at each of the three ways it can fall.
         shown = [SECRET, *(base64.b64encode(b"x" * n + SECRET.encode()).decode()[4:-4] for n in range(3))]
-        end = time.monotonic() + 1.0
-        worked = 0
-        while time.monotonic() < end:
+        end = time.monotonic() + CALLS_SECONDS
+        made = worked = 0
+        while made < least or time.monotonic() < end - CALLS_SECONDS + 1:
+            if time.monotonic() > end:
+                return 1, f"only {made} calls"
             for method, params in calls:
+                made += 1
                 try:
                     answer = json.dumps(server.call(method, sandbox=server.sandbox, **params))
                 except ValueError:
@@ -343,7 +345,11 @@ def calls_while_flipping(calls):
                 worked += 1
                 if any(text in answer for text in shown) or str(len(SECRET)) in sizes_in(answer):
                     return ESCAPED, f"{method} showed {answer[:80]}"
-        return (HELD, f"{worked} calls worked") if worked else (1, "not one call worked")
+        server.call("sandbox.write", sandbox=server.sandbox, run=flips, data="", eof=True)
+        said = server.finish(flips)["stdout"]
+        flipped = int(re.search(r"exchanged (\d+)", said).group(1))
+        what = f"{worked} of {made} calls worked, {flipped} flips"
+        return (HELD, what) if worked and flipped >= FLIPS_MIN else (1, what)
     return play
 
 
@@ -472,6 +478,7 @@ CASES = [
          bwrap=False),
     in_root("A3a", "/dev/pts is a planted link", "dev/pts", "../../victim"),
     in_root("A3b", "/dev is a planted link", "dev", "../victim"),
+    in_root("A3c", "/dev/console is a planted link", "dev/console", "../../victim"),
     Case("A4", "a planted /proc takes the id maps", setup=fake_proc, control=write_fake_proc,
          play=run_fake_proc, bwrap=False),
     Case("A5a", "working directory is a leaked descriptor", setup=leaked_directory,
@@ -502,10 +509,10 @@ CASES = [
          control=look_then_make, bwrap=False,
          play=run_while_flipping(GIT, ["make", "mkdir", ".git/hooks"])),
     Case("A8a", "reading file calls of the host against a racing sandbox", setup=flipped_inside,
-         control=look_then(read_and_tell), play=calls_while_flipping(READS), bwrap=False),
+         control=look_then(read_and_tell), play=calls_while_flipping(READS, 5000), bwrap=False),
     Case("A8b", "writing file calls of the host against a racing sandbox", setup=flipped_inside,
          control=look_then(lambda path: (path / "made").touch()),
-         play=calls_while_flipping(WRITES), bwrap=False),
+         play=calls_while_flipping(WRITES, 2000), bwrap=False),
     Case("A9a", "protected and hidden names are FIFOs and sockets", setup=odd_files, play=open_odd,
          bwrap=False),
     Case("A9b", "a protected name is a link to itself", setup=link_to_itself, play=protect_loop,

@@ -2,6 +2,7 @@
 """F: services and secrets of the host, G: load, H: network."""
 import os
 import secrets
+import shutil
 import socket
 import subprocess
 import sys
@@ -23,11 +24,29 @@ def listening(place, kind="stream"):
     return setup
 
 
+def named(place):
+    """Where services have theirs: /tmp (X11), /run (docker, D-Bus, systemd)."""
+    def setup(stage):
+        directory = f"{place}/{stage.mark}"
+        os.mkdir(directory, 0o755)
+        stage.cleanups.append(lambda: shutil.rmtree(directory))
+        stage.vars["sock"] = f"{directory}/s"
+        stage.unix(stage.vars["sock"])
+    return setup
+
+
 def abstract(kind="stream"):
     def setup(stage):
         stage.vars["sock"] = "@" + stage.mark
         stage.unix(stage.vars["sock"], KINDS[kind])
     return setup
+
+
+def agent_socket(stage):
+    (stage.home / ".gnupg").mkdir()
+    stage.vars["sock"] = f"{stage.home}/.gnupg/S.gpg-agent"
+    stage.env["SSH_AUTH_SOCK"] = stage.vars["sock"]
+    stage.unix(stage.vars["sock"])
 
 
 def two_sandboxes(stage):
@@ -316,6 +335,12 @@ CASES = [
          setup=listening("work", "dgram")),
     Case("F53n", "connect with the host's network", ["unix-connect", "{sock}"],
          setup=listening("work"), flags=["--net", "host"], bwrap=False),
+    Case("F53o", "connect to a socket in /tmp, as X11 has", ["unix-connect", "{sock}"],
+         setup=named("/tmp")),
+    Case("F53p", "connect to a socket in /run, as services have", ["unix-connect", "{sock}"],
+         setup=named("/run"), root=True),
+    Case("F53q", "connect to a socket of an agent for keys", ["unix-connect", "{sock}"],
+         setup=agent_socket),
     Case("F54a", "abstract socket", ["unix-connect", "{sock}"], setup=abstract()),
     Case("F54b", "abstract datagram socket", ["unix-send", "sendto", "{sock}"],
          setup=abstract("dgram")),
