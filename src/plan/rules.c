@@ -10,6 +10,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -277,6 +278,22 @@ static int watch_missing(struct rules *rules, const struct policy_item *item, co
     return path && !arena_failed(arena) ? 0 : err_oom(err);
 }
 
+static int compare_watches(const void *a, const void *b)
+{
+    const struct plan_watch *one = a;
+    const struct plan_watch *other = b;
+    int order = strcmp(one->directory, other->directory);
+
+    return order ? order : strcmp(one->rest, other->rest);
+}
+
+/* Those of one directory together: init watches it once. A path that is granted twice is watched at both its places. */
+static void order_watches(struct plan *plan)
+{
+    if (plan->watch_count > 1)
+        qsort(plan->watches, plan->watch_count, sizeof *plan->watches, compare_watches);
+}
+
 /*
  * A path that the caller's rights do not reach is out of the sandbox's reach too, unless it is in a
  * place where the sandbox can change those rights.
@@ -467,5 +484,8 @@ int plan_pass_rules(const struct policy *policy, struct resolver *resolver, stru
                 return r;
         }
     }
-    return arena_failed(&plan->arena) ? err_oom(err) : 0;
+    if (arena_failed(&plan->arena))
+        return err_oom(err);
+    order_watches(plan);
+    return 0;
 }
