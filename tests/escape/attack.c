@@ -14,11 +14,11 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TABLES = 15 };
+enum { TABLES = 16 };
 static const struct verb *const tables[TABLES] = {
-    stage_verbs,    path_verbs,     root_verbs,    proc_verbs,   process_verbs,
-    lifetime_verbs, terminal_verbs, syscall_verbs, filter_verbs, kernel_verbs,
-    ipc_verbs,      secret_verbs,   load_verbs,    net_verbs,    resident_verbs,
+    stage_verbs,    path_verbs,     init_verbs,    root_verbs,     proc_verbs,   process_verbs,
+    lifetime_verbs, terminal_verbs, syscall_verbs, filter_verbs,   kernel_verbs, ipc_verbs,
+    secret_verbs,   load_verbs,     net_verbs,     resident_verbs,
 };
 
 /* ---- Saying how it went ---- */

@@ -47,6 +47,7 @@ struct verb {
 /* One table a file; each ends with a row without a name. */
 extern const struct verb stage_verbs[];
 extern const struct verb path_verbs[];
+extern const struct verb init_verbs[];
 extern const struct verb root_verbs[];
 extern const struct verb proc_verbs[];
 extern const struct verb process_verbs[];

@@ -505,6 +505,8 @@ CASES = [
          setup=protected_file),
     Case("A6o", "the default profile protects absent .git/hooks", ["make", "mkdir", ".git/hooks"],
          setup=git_without_hooks),
+    Case("A6za", "protected path: made while PID 1 waits for a connection",
+         ["block-init", ".git/hooks"], setup=git_without_hooks, flags=GIT),
     *clearing_cases(),
     *git_cases(),
     Case("A7a", "mount point exchanged with a link during set-up", setup=flipping("etc"),

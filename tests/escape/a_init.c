@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A: keeping PID 1 from its work, so that nobody undoes what should not be. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "attack.h"
+
+#define TRY_MS 1000
+#define LOOK_MS 1500
+
+static int sock;
+static struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "full.sock"};
+
+static void *clear_flags(void *arg)
+{
+    for (;;)
+        fcntl(sock, F_SETFL, 0);
+    return arg;
+}
+
+static void *connect_to_full(void *arg)
+{
+    /* It never comes back, or with an error: nobody accepts. */
+    return connect(sock, (struct sockaddr *)&address, sizeof address) < 0 ? arg : NULL;
+}
+
+/* One that accepts nothing, and has no room for another. */
+static void fill_listener(void)
+{
+    int listener = socket(AF_UNIX, SOCK_STREAM, 0);
+
+    unlink(address.sun_path);
+    need(listener >= 0 && bind(listener, (struct sockaddr *)&address, sizeof address) == 0 &&
+             listen(listener, 0) == 0,
+         "listen");
+    for (int i = 0; i < 8; i++) {
+        int client = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+        if (connect(client, (struct sockaddr *)&address, sizeof address) < 0)
+            break;
+    }
+}
+
+/*
+ * Who connects on behalf of others does so without waiting, by a flag of the socket; which is the caller's,
+ * who takes it away in the last moment.
+ */
+static int block_init(char **arg)
+{
+    struct stat st;
+    pthread_t thread;
+
+    fill_listener();
+    sock = socket(AF_UNIX, SOCK_STREAM, 0);
+    need(sock >= 0, "socket");
+    for (int i = 0; i < 2; i++)
+        need(pthread_create(&thread, NULL, clear_flags, NULL) == 0, "thread");
+    need(pthread_create(&thread, NULL, connect_to_full, NULL) == 0, "thread");
+    for (double until = now_ms() + TRY_MS; now_ms() < until;)
+        usleep(1000);
+    need(mkdir(arg[0], 0755) == 0, "mkdir");
+    for (double until = now_ms() + LOOK_MS; now_ms() < until; usleep(1000))
+        if (stat(arg[0], &st) < 0 && errno == ENOENT)
+            return held("%s is gone", arg[0]);
+    return escaped("%s is still there", arg[0]);
+}
+
+const struct verb init_verbs[] = {
+    {"block-init", "PATH", 1, block_init},
+    {0},
+};
