@@ -89,13 +89,16 @@ static void put_remains_name(const struct watch *watch, unsigned number,
     memcpy(end, watch->plan->id, sizeof watch->plan->id - 1);
     end += sizeof watch->plan->id - 1;
     *end++ = '-';
-    num_put(end, number, 10);
+    *num_put(end, number, 10) = '\0';
 }
 
-/* To be removed in time; where no more can be remembered, it stays. */
+/*
+ * To be removed in time; where no more can be remembered, it stays. Not by a copy of the descriptor: with
+ * the first one that is closed the directory is watched no more.
+ */
 static void remember(struct watch *watch, int dir, const char *name)
 {
-    int fd = ret_errno(fcntl(dir, F_DUPFD_CLOEXEC, 3));
+    int fd = ret_errno(openat(dir, ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
 
     if (fd < 0 || watch->remains_count == WATCH_REMAINS) {
         fd_close(&fd);
