@@ -160,22 +160,22 @@ void plan_limit_rows(const struct plan *plan, struct plan_limit_row ret[PLAN_LIM
 {
     const struct plan_limits *limits = &plan->limits;
     const struct plan_limit_row rows[PLAN_LIMIT_ROWS] = {
-        {"timeout", "timeout_ms", UNIT_MS, limits->timeout_ms, MEANS_SUPERVISOR, NUM_NO_LIMIT},
-        {"cpu_time", "cpu_time_ms", UNIT_MS, limits->cpu_time_ms, limits->cpu_time_means,
+        {"timeout", "timeout_ms", UNIT_MS, MEANS_SUPERVISOR, limits->timeout_ms, NUM_NO_LIMIT},
+        {"cpu_time", "cpu_time_ms", UNIT_MS, limits->cpu_time_means, limits->cpu_time_ms,
          NUM_NO_LIMIT},
-        {"cpus", "cpus_milli", UNIT_MILLI, limits->cpus_milli, limits->cpus_means,
+        {"cpus", "cpus_milli", UNIT_MILLI, limits->cpus_means, limits->cpus_milli,
          limits->cpus_asked_for ? limits->host_cpus_milli : NUM_NO_LIMIT},
-        {"memory", "memory_bytes", UNIT_BYTES, limits->memory_bytes, limits->memory_means,
+        {"memory", "memory_bytes", UNIT_BYTES, limits->memory_means, limits->memory_bytes,
          limits->host_memory_bytes},
-        {"disk", "disk_bytes", UNIT_BYTES, limits->disk_bytes, limits->disk_means,
+        {"disk", "disk_bytes", UNIT_BYTES, limits->disk_means, limits->disk_bytes,
          limits->host_disk_bytes},
-        {"processes", "processes", UNIT_COUNT, limits->processes, limits->processes_means,
+        {"processes", "processes", UNIT_COUNT, limits->processes_means, limits->processes,
          limits->host_processes},
-        {"open_files", "open_files", UNIT_COUNT, limits->open_files, MEANS_RLIMIT,
+        {"open_files", "open_files", UNIT_COUNT, MEANS_RLIMIT, limits->open_files,
          limits->host_open_files},
-        {"file_size", "file_size_bytes", UNIT_BYTES, limits->file_size_bytes, MEANS_RLIMIT,
+        {"file_size", "file_size_bytes", UNIT_BYTES, MEANS_RLIMIT, limits->file_size_bytes,
          NUM_NO_LIMIT},
-        {"output", "output_bytes", UNIT_BYTES, limits->output_bytes, MEANS_SUPERVISOR,
+        {"output", "output_bytes", UNIT_BYTES, MEANS_SUPERVISOR, limits->output_bytes,
          NUM_NO_LIMIT},
     };
 

@@ -55,6 +55,7 @@ static bool is_rule(const struct plan_mount *mount)
 static const struct plan_mount *rule_about(const struct plan_entries *entries, const char *path)
 {
     const struct plan_entry *best = NULL;
+    size_t best_len = 0;
 
     for (size_t i = 0; i < entries->count; i++) {
         const struct plan_entry *entry = &entries->items[i];
@@ -63,9 +64,10 @@ static const struct plan_mount *rule_about(const struct plan_entries *entries, c
             untrusted_link(entries, mount))
             continue;
         size_t len = strlen(mount->source);
-        size_t best_len = best ? strlen(best->mount.source) : 0;
-        if (len > best_len || (len == best_len && entry->precedence > best->precedence))
+        if (!best || len > best_len || (len == best_len && entry->precedence > best->precedence)) {
             best = entry;
+            best_len = len;
+        }
     }
     return best ? &best->mount : NULL;
 }

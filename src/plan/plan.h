@@ -139,8 +139,8 @@ struct plan_limit_row {
     const char *name;
     const char *key; /* of the number in JSON: the name with its unit */
     enum plan_unit unit;
-    uint64_t max; /* NUM_NO_LIMIT: none */
     enum plan_means means;
+    uint64_t max;  /* NUM_NO_LIMIT: none */
     uint64_t host; /* how much of it the host has, for limits asked for; NUM_NO_LIMIT: not known */
 };
 #define PLAN_LIMIT_ROWS 9
