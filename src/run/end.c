@@ -69,13 +69,13 @@ static void kill_all(struct hutch_run *run, enum sandbox_scope scope)
 
 /* ---- Deadline ---- */
 
-void run_start_deadline(struct hutch_run *run)
+int run_start_deadline(struct hutch_run *run)
 {
     bool ends = run->in_grace || run->last_chance; /* then the timer is for that */
 
-    if (!ends && run->command.timeout_ms != NUM_NO_LIMIT &&
-        sys_timer_set(run->timer, run->command.timeout_ms) < 0)
-        run_cancel(run, NULL);
+    if (ends || run->command.timeout_ms == NUM_NO_LIMIT)
+        return 0;
+    return sys_timer_set(run->timer, run->command.timeout_ms);
 }
 
 /* First a request to everything in the sandbox, then, after the grace, no more requests. */

@@ -61,7 +61,8 @@ struct hutch_run {
     int epoll;
     int wake; /* readable when another run's step has taken something for this one; -1: alone */
     int timer;
-    int terminal; /* master, for resizing; -1 without one */
+    int terminal;       /* master, for resizing; -1 without one */
+    int terminal_error; /* -errno: it could not be connected */
     struct relay input;
     bool stdin_open; /* the caller writes it */
     int stdin_fd;    /* for that: our end; -1 before there is one, and after */
@@ -126,7 +127,7 @@ void run_end_quiet(const struct run_quiet *quiet);
 void run_on_deadline(struct hutch_run *run);
 
 /* The command has its time from now on; what the set-up took was not part of it. */
-void run_start_deadline(struct hutch_run *run);
+int run_start_deadline(struct hutch_run *run);
 int run_on_monitor(struct hutch_run *run, struct hutch_error *err);
 
 /* A limit that the host itself is below is worth a word: it will never be what ends the run. */

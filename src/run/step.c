@@ -62,7 +62,6 @@ static void on_started(struct hutch_run *run, struct sandbox_event *event)
 {
     run->state = RUN_RUNNING;
     run->started_ns = event->at_ns;
-    run_start_deadline(run);
     run_emit(run, (struct hutch_event){.type = HUTCH_EVENT_RUN_STARTED, .argv = run->command.argv});
     run_warn_of_absurd(run);
     monitor_start(&run->monitor, run->box->sandbox,
@@ -72,19 +71,22 @@ static void on_started(struct hutch_run *run, struct sandbox_event *event)
                       .timeout_ms = run->command.timeout_ms,
                       .before = &run->box->usage,
                   });
-    if (event->terminal >= 0 && run_start_terminal(run, &event->terminal) < 0)
-        run_cancel(run, NULL);
+    if (event->terminal >= 0)
+        run->terminal_error = run_start_terminal(run, &event->terminal);
     fd_close(&event->terminal);
 }
 
 /* Not before all that was said has been heard: a short command may be over. */
-static int begin_to_measure(struct hutch_run *run, struct hutch_error *err)
+static int begin_to_supervise(struct hutch_run *run, struct hutch_error *err)
 {
-    int r = monitor_arm(&run->monitor);
-
+    if (run->terminal_error < 0)
+        return err_sys(err, run->terminal_error, "tty", "cannot relay the command's terminal");
+    int r = run_start_deadline(run);
+    if (r == 0)
+        r = monitor_arm(&run->monitor);
     if (r == 0)
         r = watch(run, run->monitor.timer, TAG_MONITOR);
-    return r < 0 ? err_sys(err, r, "run", "cannot set a timer to measure the command") : 0;
+    return r < 0 ? err_sys(err, r, "run", "cannot set the timers of the command") : 0;
 }
 
 /* Kept up to a bound; the rest is counted. */
@@ -249,7 +251,7 @@ static int conclude(struct hutch_run *run, struct hutch_error *err)
     int r = 0;
 
     if (run->state == RUN_RUNNING && run->monitor.timer < 0 && !run->box->gone)
-        r = begin_to_measure(run, err);
+        r = begin_to_supervise(run, err);
     if (r == 0 && run->box->gone && !run->told) {
         run->told = true;
         r = on_gone(run, err);

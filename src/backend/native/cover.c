@@ -21,56 +21,59 @@ static bool is_cover(const struct plan_mount *mount)
     return mount->why == WHY_HIDE || mount->why == WHY_PROTECT || mount->why == WHY_PIN;
 }
 
-enum sight { SEEN, LOST, UNSEEN };
-
-static enum sight look(const char *path)
+/* 0: it is there. -EIDRM: it is not. -EACCES: the sandbox's id does not come so far. Or another -errno. */
+static int look(const char *path)
 {
     struct statx st;
+    int r = ret_errno(
+        syscall(SYS_statx, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_TYPE, &st));
 
-    if (syscall(SYS_statx, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_TYPE, &st) <
-        0)
-        return errno == ENOENT || errno == ENOTDIR ? LOST : UNSEEN;
+    if (r < 0)
+        return r == -ENOENT || r == -ENOTDIR ? -EIDRM : r;
     /* A kernel that cannot tell is older than 5.8. */
     if (!(st.stx_attributes_mask & K_STATX_ATTR_MOUNT_ROOT))
-        return SEEN;
-    return st.stx_attributes & K_STATX_ATTR_MOUNT_ROOT ? SEEN : LOST;
+        return 0;
+    return st.stx_attributes & K_STATX_ATTR_MOUNT_ROOT ? 0 : -EIDRM;
 }
 
 /* The directory in which it lies, which is where it could be replaced. */
-static void watch_parent(struct watch *watch, int root, const char *path)
+static int watch_parent(struct watch *watch, int root, const char *path)
 {
     char parent[PATH_ROOM];
     const char *slash = strrchr(path, '/');
     size_t len = (size_t)(slash - path);
 
     if (len >= sizeof parent)
-        return;
+        return -ENAMETOOLONG;
     memcpy(parent, path, len);
     parent[len] = '\0';
     fd_auto int fd = sys_open_beneath(root, len > 0 ? parent + 1 : ".", O_RDONLY | O_DIRECTORY, 0);
-    watch_add(watch, &fd);
+    return watch_add(watch, &fd);
 }
 
-int cover_open(struct cover *cover, const struct plan *plan, struct watch *watch)
+int cover_open(struct cover *cover, const struct plan *plan, struct watch *watch,
+               uint32_t *ret_index)
 {
     fd_auto int root = ret_errno(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
     unsigned ordinal = 0;
-    int lost = -1;
+    int r = root < 0 ? root : 0;
 
     *cover = (struct cover){.plan = plan};
-    for (size_t i = 0; i < plan->mount_count; i++) {
+    for (size_t i = 0; r == 0 && i < plan->mount_count; i++) {
         if (!is_cover(&plan->mounts[i]))
             continue;
+        *ret_index = (uint32_t)i;
         /* Before the look: what comes after it is told of. */
-        watch_parent(watch, root, plan->mounts[i].target);
-        enum sight sight = look(plan->mounts[i].target);
-        if (sight == LOST)
-            lost = (int)i;
-        if (sight == UNSEEN && ordinal < COVER_UNSEEN_MAX)
+        r = watch_parent(watch, root, plan->mounts[i].target);
+        if (r == 0)
+            r = look(plan->mounts[i].target);
+        if (r == -EACCES && ordinal < COVER_UNSEEN_MAX) {
             cover->unseen[ordinal] = true;
+            r = 0;
+        }
         ordinal++;
     }
-    return lost;
+    return r;
 }
 
 int cover_find_lost(const struct cover *cover)
@@ -81,7 +84,7 @@ int cover_find_lost(const struct cover *cover)
         if (!is_cover(&cover->plan->mounts[i]))
             continue;
         bool unseen = ordinal < COVER_UNSEEN_MAX && cover->unseen[ordinal];
-        if (!unseen && look(cover->plan->mounts[i].target) != SEEN)
+        if (!unseen && look(cover->plan->mounts[i].target) < 0)
             return (int)i;
         ordinal++;
     }

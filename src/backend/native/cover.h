@@ -7,6 +7,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "backend/native/watch.h"
 #include "plan/plan.h"
@@ -19,11 +20,9 @@ struct cover {
         [COVER_UNSEEN_MAX]; /* of each: the sandbox's id does not come so far, and sees nothing of it */
 };
 
-/*
- * Have `watch` tell of changes around them. Returns the index of a plan's mount that is not there any more,
- * or -1.
- */
-int cover_open(struct cover *cover, const struct plan *plan, struct watch *watch);
+/* Have `watch` tell of changes around them. -EIDRM: the plan's mount *ret_index is not there any more. */
+int cover_open(struct cover *cover, const struct plan *plan, struct watch *watch,
+               uint32_t *ret_index);
 
-/* As above: whether all are there still. To be called when the watch has told. */
+/* The index of a plan's mount that is not there any more, or -1. To be called when the watch has told. */
 int cover_find_lost(const struct cover *cover);

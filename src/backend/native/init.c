@@ -604,9 +604,9 @@ _Noreturn void init_main(const struct init_args *args)
         give_up(&init, step, index, r);
     init.notify.report = init.watch.report = report_violation;
     init.notify.arg = init.watch.arg = &init;
-    int lost = cover_open(&init.cover, init.plan, &init.watch);
-    if (lost >= 0)
-        give_up(&init, STEP_MOUNTS, (uint32_t)lost, -EIDRM);
+    r = cover_open(&init.cover, init.plan, &init.watch, &index);
+    if (r < 0)
+        give_up(&init, r == -EIDRM ? STEP_MOUNTS : STEP_DESCRIPTORS, index, r);
     watch_look(&init.watch);
     sys_children_usage(&init.before);
 

@@ -172,15 +172,21 @@ static void tell(struct watch *watch, const struct plan_watch *path)
     watch->report(watch->arg, 0, &violation); /* which run did it, nobody can tell */
 }
 
-static bool is_watched(const struct watch *watch, const struct stat *st)
+/* 1, 0 or -errno. */
+static int is_watched(const struct watch *watch, int dir)
 {
+    struct stat st;
     struct stat other;
 
-    for (size_t i = 0; i < watch->count; i++)
-        if (fstat(watch->directories[i], &other) == 0 && other.st_dev == st->st_dev &&
-            other.st_ino == st->st_ino)
-            return true;
-    return false;
+    if (fstat(dir, &st) < 0)
+        return -errno;
+    for (size_t i = 0; i < watch->count; i++) {
+        if (fstat(watch->directories[i], &other) < 0)
+            return -errno;
+        if (other.st_dev == st.st_dev && other.st_ino == st.st_ino)
+            return 1;
+    }
+    return 0;
 }
 
 /*
@@ -202,21 +208,21 @@ static void watch_take(struct watch *watch, int *fd)
 
 static void watch_directory(struct watch *watch, int dir)
 {
-    struct stat st;
+    int r = watch->polls ? 1 : is_watched(watch, dir);
 
-    if (watch->polls || (fstat(dir, &st) == 0 && is_watched(watch, &st)))
+    if (r > 0)
         return;
     fd_auto int fd = ret_errno(openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     watch_take(watch, &fd);
 }
 
-void watch_add(struct watch *watch, int *fd)
+int watch_add(struct watch *watch, int *fd)
 {
-    struct stat st;
+    int r = *fd < 0 ? 0 : is_watched(watch, *fd);
 
-    if (*fd >= 0 && fstat(*fd, &st) == 0 && is_watched(watch, &st))
-        return;
-    watch_take(watch, fd);
+    if (r == 0)
+        watch_take(watch, fd);
+    return r < 0 ? r : 0;
 }
 
 /* What could not be looked at for want of memory or descriptors is looked at again, and again. */

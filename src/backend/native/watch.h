@@ -42,8 +42,11 @@ struct watch {
  */
 int watch_open(struct watch *watch, const struct plan *plan);
 
-/* Look when something in this directory changes, too. Takes *fd; where that fails, every now and then. */
-void watch_add(struct watch *watch, int *fd);
+/*
+ * Look when something in this directory changes, too; where that cannot be told, every now and then. Takes
+ * *fd, which may be -errno. Fails only when it cannot be looked at.
+ */
+int watch_add(struct watch *watch, int *fd);
 
 /*
  * Look at every watched path: follow directories that have appeared, undo what must not be, remove some of
