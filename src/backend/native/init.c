@@ -607,12 +607,13 @@ _Noreturn void init_main(const struct init_args *args)
     r = cover_open(&init.cover, init.plan, &init.watch, &index);
     if (r < 0)
         give_up(&init, r == -EIDRM ? STEP_MOUNTS : STEP_DESCRIPTORS, index, r);
-    watch_look(&init.watch);
     sys_children_usage(&init.before);
 
     if (!serve_request(&init)) {
         finish_set_up(&init);
         answer_well(&init, (struct proto_answer){.type = PROTO_READY}, -1);
     }
+    watch_look(
+        &init.watch); /* what came to be before it was watched; the command need not wait for that */
     serve(&init);
 }

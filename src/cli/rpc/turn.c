@@ -41,16 +41,17 @@ int turn_wait(struct server *server, const struct call *call, struct server_sand
     int r = server_may_wait(server, err);
     if (r < 0)
         return r;
-    char *line = malloc(call->line_len + 1);
-    if (!line)
+    struct server_waiter waiter = {
+        .kind = WAIT_TURN,
+        .sandbox = sandbox,
+        .line = malloc(call->line_len + 1),
+        .line_len = call->line_len,
+        .file = file,
+    };
+    if (!waiter.line)
         abort();
-    memcpy(line, call->line, call->line_len);
-    server_wait(server, call,
-                &(struct server_waiter){.kind = WAIT_TURN,
-                                        .sandbox = sandbox,
-                                        .line = line,
-                                        .line_len = call->line_len,
-                                        .file = file});
+    memcpy(waiter.line, call->line, call->line_len);
+    server_wait(server, call, &waiter);
     server->turns_bytes += call->line_len;
     return 0;
 }

@@ -128,7 +128,7 @@ static void a_namespace_as_a_descriptor(void **state)
     struct stat made;
     int before = open_fds();
 
-    struct sys_ids_holder holder;
+    struct sys_ids_holder holder = {0};
     int ns = sys_ids_namespace(&map, &holder);
     sys_ids_release(&holder);
     if (ns == -EPERM || ns == -EACCES || ns == -ENOSPC) {
