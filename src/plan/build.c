@@ -60,7 +60,7 @@ int plan_build(const struct policy *policy, struct plan **ret, struct hutch_erro
     if (!plan)
         return err_in(err_oom(err), "plan", err);
 
-    arena_init_for(&plan->arena, (size_t)28 << 10); /* as the default profile does */
+    arena_init_for(&plan->arena, (size_t)44 << 10); /* as the default profile does */
     int r = err_in(build(policy, plan, err), "plan", err);
     if (r < 0) {
         plan_free(plan);

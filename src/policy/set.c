@@ -18,7 +18,7 @@ enum { SHOWN_TEXT = 96 };
 void policy_init(struct policy *policy)
 {
     *policy = (struct policy){0};
-    arena_init_for(&policy->arena, (size_t)12 << 10); /* as the default profile does */
+    arena_init_for(&policy->arena, (size_t)20 << 10); /* as the default profile does */
 }
 
 void policy_clear(struct policy *policy)
