@@ -613,7 +613,7 @@ _Noreturn void init_main(const struct init_args *args)
         finish_set_up(&init);
         answer_well(&init, (struct proto_answer){.type = PROTO_READY}, -1);
     }
-    watch_look(
-        &init.watch); /* what came to be before it was watched; the command need not wait for that */
+    /* What came to be before it was watched. The command need not wait for that. */
+    watch_look(&init.watch);
     serve(&init);
 }
