@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a case is, and how it is played: as control, under hutch, and under bwrap for the table."""
 import subprocess
+import time
 from dataclasses import dataclass
 from typing import Any, Callable, Optional, Sequence
 
@@ -96,8 +97,22 @@ def ordinary(case, stage):
     return stage.run(argv, **how)
 
 
+BUSY = "no process could be started"
+BUSY_TRIES = 20
+
+
 def play(case, tools, who):
     """One run of the case; the outcome, and the result of hutch."""
+    for _ in range(BUSY_TRIES):
+        outcome, result = play_once(case, tools, who)
+        # Another case, as another user, has taken all process ids for a moment: nothing was played.
+        if outcome.why != BUSY:
+            break
+        time.sleep(0.5)
+    return outcome, result
+
+
+def play_once(case, tools, who):
     stage = Stage(tools, who)
     try:
         if case.setup:
@@ -112,6 +127,8 @@ def play(case, tools, who):
         return outcome, stage.result
     except subprocess.TimeoutExpired:
         return Outcome("error", "did not end"), None
+    except BlockingIOError:
+        return Outcome("error", BUSY), None
     except (OSError, RuntimeError, ValueError) as error:
         return Outcome("error", f"{type(error).__name__}: {error}"), None
     finally:

@@ -360,7 +360,7 @@ CASES = [
     Case("C31f", "outlive the time limit", setup=no_survivors, play=run_timeout),
     Case("C32", "kill everything, process 1 too", play=run_kill_all),
     Case("C33", "exit statuses that look like the supervisor's", play=run_statuses, bwrap=False),
-    Case("C34", "10 000 orphans", ["orphans", "10000"], control=after("lazy-init"),
+    Case("C34", "2000 orphans", ["orphans", "2000"], control=after("lazy-init"),
          control_verb=["orphans", "1000"],
          bwrap=lambda stage, verb: stage.wrap(["orphans", "1000"])),
     Case("C35a", "ignored and blocked signals of the caller",
