@@ -122,7 +122,6 @@ static int deliver(struct hutch_run *run, const struct hutch_run *current,
 static void deliver_to_all(struct hutch_sandbox *box, const struct hutch_run *current,
                            struct sandbox_event *event)
 {
-    const struct sandbox_violation *seen = &event->violation;
     bool heard = false;
 
     for (struct hutch_run *run = box->runs; event->run == 0 && run; run = run->next) {
@@ -131,14 +130,7 @@ static void deliver_to_all(struct hutch_sandbox *box, const struct hutch_run *cu
         deliver(run, current, event);
         heard = true;
     }
-    const struct hutch_violation violation = {
-        .kind = seen->kind,
-        .name = seen->name,
-        .detail = seen->detail,
-        .pid = seen->pid,
-        .command = seen->command,
-        .hint = seen->hint,
-    };
+    const struct hutch_violation violation = run_violation(&event->violation);
     if (!heard)
         box_emit(box, (struct hutch_event){.type = HUTCH_EVENT_VIOLATION, .violation = &violation});
 }

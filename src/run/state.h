@@ -102,6 +102,9 @@ int run_open_loop(struct hutch_run *run);
 int run_on_event(struct hutch_run *run, struct sandbox_event *event);
 void run_wake(const struct hutch_run *run);
 
+/* step.c: what the sandbox has told, as callers are told it. Strings are borrowed. */
+struct hutch_violation run_violation(const struct sandbox_violation *seen);
+
 /* streams.c: the caller's descriptors are duplicated: it may close or reuse its own at any time. */
 int run_take_caller_fds(struct hutch_run *run, const struct hutch_command *command);
 

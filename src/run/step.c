@@ -89,6 +89,18 @@ static int begin_to_supervise(struct hutch_run *run, struct hutch_error *err)
     return r < 0 ? err_sys(err, r, "run", "cannot set the timers of the command") : 0;
 }
 
+struct hutch_violation run_violation(const struct sandbox_violation *seen)
+{
+    return (struct hutch_violation){
+        .kind = seen->kind,
+        .name = seen->name,
+        .detail = seen->detail,
+        .pid = seen->pid,
+        .command = seen->command,
+        .hint = seen->hint,
+    };
+}
+
 /* Kept up to a bound; the rest is counted. */
 static void on_violation(struct hutch_run *run, const struct sandbox_violation *seen)
 {
@@ -97,14 +109,9 @@ static void on_violation(struct hutch_run *run, const struct sandbox_violation *
     run->violation_total++;
     if (run->violation_count >= VIOLATIONS_MAX)
         return;
-    struct hutch_violation violation = {
-        .kind = seen->kind,
-        .name = seen->name,
-        .detail = arena_strdup(arena, seen->detail),
-        .pid = seen->pid,
-        .command = arena_strdup(arena, seen->command),
-        .hint = seen->hint,
-    };
+    struct hutch_violation violation = run_violation(seen);
+    violation.detail = arena_strdup(arena, seen->detail);
+    violation.command = arena_strdup(arena, seen->command);
 
     struct hutch_violation *list = arena_grow(arena, run->violations, run->violation_count,
                                               &run->violation_cap, sizeof *list);

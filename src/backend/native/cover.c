@@ -36,27 +36,38 @@ static int look(const char *path)
     return st.stx_attributes & K_STATX_ATTR_MOUNT_ROOT ? 0 : -EIDRM;
 }
 
-/* The directory in which it lies, which is where it could be replaced. */
-static int watch_parent(struct watch *watch, int root, const char *path)
+static size_t parent_len(const char *path)
+{
+    return (size_t)(strrchr(path, '/') - path);
+}
+
+/* The directory in which it lies, which is where it could be replaced. `before` is watched already, or NULL. */
+static int watch_parent(struct watch *watch, int *root, const char *path, const char *before)
 {
     char parent[PATH_ROOM];
-    const char *slash = strrchr(path, '/');
-    size_t len = (size_t)(slash - path);
+    size_t len = parent_len(path);
 
+    if (before && parent_len(before) == len && memcmp(before, path, len) == 0)
+        return 0;
     if (len >= sizeof parent)
         return -ENAMETOOLONG;
     memcpy(parent, path, len);
     parent[len] = '\0';
-    fd_auto int fd = sys_open_beneath(root, len > 0 ? parent + 1 : ".", O_RDONLY | O_DIRECTORY, 0);
+    if (*root < 0)
+        *root = ret_errno(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (*root < 0)
+        return *root;
+    fd_auto int fd = sys_open_beneath(*root, len > 0 ? parent + 1 : ".", O_RDONLY | O_DIRECTORY, 0);
     return watch_add(watch, &fd);
 }
 
 int cover_open(struct cover *cover, const struct plan *plan, struct watch *watch,
                uint32_t *ret_index)
 {
-    fd_auto int root = ret_errno(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    const char *before = NULL;
+    fd_auto int root = -1; /* most sandboxes have few of them, some none */
     unsigned ordinal = 0;
-    int r = root < 0 ? root : 0;
+    int r = 0;
 
     *cover = (struct cover){.plan = plan};
     for (size_t i = 0; r == 0 && i < plan->mount_count; i++) {
@@ -64,7 +75,8 @@ int cover_open(struct cover *cover, const struct plan *plan, struct watch *watch
             continue;
         *ret_index = (uint32_t)i;
         /* Before the look: what comes after it is told of. */
-        r = watch_parent(watch, root, plan->mounts[i].target);
+        r = watch_parent(watch, &root, plan->mounts[i].target, before);
+        before = plan->mounts[i].target;
         if (r == 0)
             r = look(plan->mounts[i].target);
         if (r == -EACCES && ordinal < COVER_UNSEEN_MAX) {

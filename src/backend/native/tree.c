@@ -93,28 +93,26 @@ void tree_signal(pid_t leader, int signal, struct tree_seen *seen)
     }
 }
 
-/* The leader's pid may become another's. Returns whether there was anything to forget. */
-static bool forget(struct tree_seen *seen, pid_t leader)
+static bool was_signalled(const struct tree_seen *seen, pid_t leader)
 {
-    size_t count = seen->count;
-    size_t kept = 0;
-
-    for (size_t i = 0; i < count; i++)
-        if (seen->members[i].leader != leader)
-            seen->members[kept++] = seen->members[i];
-    seen->count = kept;
-    return kept < count;
+    for (size_t i = 0; i < seen->count; i++)
+        if (seen->members[i].leader == leader)
+            return true;
+    return false;
 }
 
 void tree_end(struct tree_seen *seen, pid_t leader)
 {
-    struct tree_seen before;
+    size_t kept = 0;
 
-    if (seen->count == 0)
+    if (!was_signalled(seen, leader))
         return;
-    before = *seen;
-    if (forget(seen, leader))
-        tree_signal(leader, SIGKILL, &before);
+    tree_signal(leader, SIGKILL, seen);
+    /* Its pid may become another's. */
+    for (size_t i = 0; i < seen->count; i++)
+        if (seen->members[i].leader != leader)
+            seen->members[kept++] = seen->members[i];
+    seen->count = kept;
 }
 
 int tree_cpu_ticks(int proc, pid_t leader, uint64_t *ret)
