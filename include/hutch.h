@@ -452,8 +452,9 @@ HUTCH_API void hutch_run_free(struct hutch_run *run);
 
 /*
  * The same for a program that is about to exit: where the run has ended, the sandbox's first process is
- * not waited for, which has nothing left to do and takes a moment to do it. It may outlive this program
- * by that moment, and is then the system's to reap. Memory is left for the exit to free.
+ * not waited for, which has nothing left to do and takes a moment to do it, nor are its control groups
+ * removed before. That may outlive this program by that moment, and is then the system's to reap. Memory is
+ * left for the exit to free.
  */
 HUTCH_API void hutch_run_leave(struct hutch_run *run);
 

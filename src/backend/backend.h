@@ -108,10 +108,10 @@ struct sandbox_ops {
      */
     int (*measure_run)(struct sandbox *sandbox, pid_t leader, uint64_t *ret_us);
     /*
-     * Everything dies; exit_fd tells when it has. The sandbox may put things right before, unless it is
-     * told again: then it dies at once. Does not block.
+     * Everything dies; exit_fd tells when it has. The sandbox may put things right before, also when it is
+     * asked again; with `now` it may not. Does not block.
      */
-    void (*kill)(struct sandbox *sandbox);
+    void (*kill)(struct sandbox *sandbox, bool now);
     /* Reap; -EAGAIN before exit_fd is readable. */
     int (*wait)(struct sandbox *sandbox, struct sys_exit *ret);
     /*

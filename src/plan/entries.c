@@ -76,22 +76,43 @@ static bool is_node(const struct plan_mount *mount)
     return mount->kind == MOUNT_DIR || mount->kind == MOUNT_LINK || mount->kind == MOUNT_FILE;
 }
 
+static bool covers(const struct plan_entry *entry, const char *path)
+{
+    return path_is_within(path, entry->mount.target) && !is_node(&entry->mount);
+}
+
+/* Which of two entries that cover a path decides: of two that are alike in all, the first. */
+static bool wins_over(const struct plan_entry *one, const struct plan_entry *other)
+{
+    size_t one_len = strlen(one->mount.target);
+    size_t other_len = strlen(other->mount.target);
+
+    if (one_len != other_len)
+        return one_len > other_len;
+    if (one->precedence != other->precedence)
+        return one->precedence > other->precedence;
+    return one < other;
+}
+
 const struct plan_entry *plan_entry_covering(const struct plan_entries *entries, const char *path)
 {
     const struct plan_entry *best = NULL;
-    size_t best_len = 0;
 
     for (size_t i = 0; i < entries->count; i++) {
         const struct plan_entry *entry = &entries->items[i];
-        if (is_node(&entry->mount) || !path_is_within(path, entry->mount.target))
-            continue;
-        size_t len = strlen(entry->mount.target);
-        if (!best || len > best_len || (len == best_len && entry->precedence > best->precedence)) {
+        if (covers(entry, path) && (!best || wins_over(entry, best)))
             best = entry;
-            best_len = len;
-        }
     }
     return best;
+}
+
+bool plan_entry_shows(const struct plan_entries *entries, const struct plan_entry *entry,
+                      const char *path)
+{
+    for (size_t i = entries->count; i-- > 0;) /* what covers others comes after them, mostly */
+        if (covers(&entries->items[i], path) && wins_over(&entries->items[i], entry))
+            return false;
+    return true;
 }
 
 /* Parents before children, and for one path the entry that wins last. */

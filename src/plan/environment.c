@@ -67,6 +67,8 @@ static bool allowed(const struct policy_value *inherit, const char *entry)
 
     for (size_t i = 0; i < inherit->count; i++) {
         const char *want = inherit->items[i].text;
+        if (want[0] != entry[0] && want[0] != '*')
+            continue;
         size_t len = strlen(want);
         if (len > 0 && want[len - 1] == '*') {
             if (name_len >= len - 1 && strncmp(entry, want, len - 1) == 0)

@@ -81,3 +81,7 @@ bool plan_needs_idmap(struct plan *plan, const char *path, const struct stat *st
 
 /* The entry that decides what is at `path`: the one with the longest target at or above it. */
 const struct plan_entry *plan_entry_covering(const struct plan_entries *entries, const char *path);
+
+/* Whether that is `entry`, which is at or above it. */
+bool plan_entry_shows(const struct plan_entries *entries, const struct plan_entry *entry,
+                      const char *path);

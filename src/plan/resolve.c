@@ -173,22 +173,27 @@ static int resolve_at(const struct resolver *resolver, int base, const char *pat
     return 0;
 }
 
+static int refuse_home(const struct policy_item *item, struct hutch_error *err)
+{
+    const char *home = getenv("HOME");
+
+    return err_set(err, HUTCH_EPOLICY, item->origin,
+                   "cannot resolve '%s': HOME is not %s, and /etc/passwd has no home of user "
+                   "%u: set HOME to a directory",
+                   item->text, home && *home ? "absolute" : "set", geteuid());
+}
+
 /* Where a relative path starts and what is left of `text` once `~` is replaced. */
 static int start_of(const struct resolver *resolver, const struct policy_item *item, int *base,
                     const char **text, struct hutch_error *err)
 {
     const char *path = item->text;
-    const char *home = getenv("HOME");
 
     *base = item->from_flag ? resolver->cwd.fd : resolver->workspace.fd;
     *text = path;
     if (path[0] == '~' && (path[1] == '/' || path[1] == '\0')) {
         if (!resolver->home)
-            return err_set(
-                err, HUTCH_EPOLICY, item->origin,
-                "cannot resolve '%s': HOME is not %s, and /etc/passwd has no home of user "
-                "%u: set HOME to a directory",
-                path, home && *home ? "absolute" : "set", geteuid());
+            return refuse_home(item, err);
         *text = path[1] ? path_join(resolver->arena, resolver->home, path + 2) : resolver->home;
         return *text ? 0 : err_oom(err);
     }
@@ -253,7 +258,8 @@ int resolve_existing(struct resolver *resolver, const struct policy_item *item,
 
     if (r < 0)
         return r;
-    str_printable(item->text, shown, sizeof shown);
+    if (!found.exists)
+        str_printable(item->text, shown, sizeof shown);
     if (found.denied)
         return err_sys(err, -EACCES, item->origin, "cannot look at '%s'", shown);
     if (!found.exists)

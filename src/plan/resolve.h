@@ -21,13 +21,19 @@ struct resolve_base {
     const char *what; /* for messages */
 };
 
+/* What the last walk found out, canonical; NULL before the first. Paths of one directory come one after another. */
+struct resolve_walked {
+    const char *directory; /* it ended here */
+    const char *missing;   /* before this, which is not there */
+};
+
 struct resolver {
     struct arena *arena;
     const char *home;              /* what ~ stands for; NULL when the caller has none */
     struct resolve_base cwd;       /* for paths of flags, workspace and repo */
     struct resolve_base workspace; /* for paths of documents; none: it is in memory */
     struct resolve_base repo;      /* for those that are hidden or protected, too */
-    const char *walked;            /* where the last walk ended, canonical; NULL before the first */
+    struct resolve_walked walked;
 };
 
 /* A symbolic link on the way to a path. */

@@ -103,6 +103,17 @@ static int add_grant(struct rules *rules, const struct policy_item *item, struct
     return 0;
 }
 
+/* Where a host path is inside, by a mount of a directory above it. */
+static const char *place_in(struct arena *arena, const struct plan_mount *mount, const char *path)
+{
+    if (str_eq(mount->source, mount->target))
+        return path;
+    const char *rest = path + (str_eq(mount->source, "/") ? 0 : strlen(mount->source));
+    const char *target = str_eq(mount->target, "/") ? "" : mount->target;
+    const char *place = arena_concat(arena, target, rest);
+    return place && !place[0] ? "/" : place;
+}
+
 /*
  * The next place inside at which a host path is seen, through an entry from *at on and before `end`;
  * NULL when there is none. One that is granted twice is seen twice: at /workspace, say, and in a
@@ -115,30 +126,24 @@ static const char *next_place(const struct rules *rules, const char *path, size_
         const struct plan_mount *mount = &entry->mount;
         if (mount->kind != MOUNT_BIND || mount->device || !path_is_within(path, mount->source))
             continue;
-        const char *rest = path + (str_eq(mount->source, "/") ? 0 : strlen(mount->source));
-        const char *target = str_eq(mount->target, "/") ? "" : mount->target;
-        const char *place = arena_concat(&rules->plan->arena, target, rest);
-        if (place && !place[0])
-            place = "/";
+        const char *place = place_in(&rules->plan->arena, mount, path);
         /* Something else may have been put over the place: a private /tmp over the host's. */
-        if (place && plan_entry_covering(rules->entries, place) == entry)
+        if (place && plan_entry_shows(rules->entries, entry, place))
             return place;
     }
     return NULL;
 }
 
 /*
- * Pin every directory between the writable one and the protected path: mounted on itself, it cannot
- * be renamed or removed, so nothing else can come to be at the protected name.
+ * Pin every directory from `dir`, the deepest that exists above the protected path, to the writable one:
+ * mounted on itself, it cannot be renamed or removed, so nothing else can come to be at the protected name.
  */
-static int pin_parents(struct rules *rules, const struct policy_item *item, const char *target,
+static int pin_parents(struct rules *rules, const struct policy_item *item, const char *dir,
                        const struct plan_mount *cover, struct hutch_error *err)
 {
-    const char *dir = path_parent(&rules->plan->arena, target);
-
     while (dir && path_is_within(dir, cover->target) && !str_eq(dir, cover->target)) {
-        const char *host = arena_printf(
-            &rules->plan->arena, "%s%s", cover->source,
+        const char *host = arena_concat(
+            &rules->plan->arena, cover->source,
             dir + (str_eq(cover->target, "/") ? 0 : strlen(cover->target)));
         struct policy_item self = {.text = host, .origin = item->origin, .from_flag = true};
         struct resolved found;
@@ -155,8 +160,8 @@ static int pin_parents(struct rules *rules, const struct policy_item *item, cons
     return 0;
 }
 
-/* Whether a path that is missing could be brought into being: some place of it is writable. */
-static bool could_be_created(const struct rules *rules, const char *path)
+/* Whether a path could be changed, or brought into being: some place of it is writable. */
+static bool could_be_changed(const struct rules *rules, const char *path)
 {
     size_t at = 0;
 
@@ -174,16 +179,17 @@ static int protect_place(struct rules *rules, const struct policy_item *item,
     char shown[256];
     struct resolved own = *found;
 
-    str_printable(item->text, shown, sizeof shown);
     if (str_eq(target, cover->target) && cover->why == WHY_WORKSPACE)
         return err_set(err, HUTCH_EPOLICY, item->origin,
-                       "'%s' is the workspace, which is there to be changed", shown);
-    int r = pin_parents(rules, item, target, cover, err);
+                       "'%s' is the workspace, which is there to be changed",
+                       str_printable(item->text, shown, sizeof shown));
+    int r = pin_parents(rules, item, path_parent(&rules->plan->arena, target), cover, err);
     if (r < 0)
         return r;
     own.fd = fcntl(found->fd, F_DUPFD_CLOEXEC, 3);
     if (own.fd < 0)
-        return err_sys(err, -errno, item->origin, "cannot keep '%s' open", shown);
+        return err_sys(err, -errno, item->origin, "cannot keep '%s' open",
+                       str_printable(item->text, shown, sizeof shown));
     add_bind(rules, target, &own, link ? WHY_PIN : WHY_PROTECT, item->origin, link);
     return 0;
 }
@@ -234,8 +240,10 @@ static int guard_existing(struct rules *rules, const struct policy_item *item, c
 {
     struct policy_item self = {.text = path, .origin = item->origin, .from_flag = true};
     struct resolved found;
-    int r = resolve_path(rules->resolver, &self, &found, err);
 
+    if (!could_be_changed(rules, path))
+        return 0;
+    int r = resolve_path(rules->resolver, &self, &found, err);
     if (r < 0)
         return r;
     if (found.exists)
@@ -263,7 +271,8 @@ static int watch_missing(struct rules *rules, const struct policy_item *item, co
         size_t dir_len = strlen(target) - strlen(path) + strlen(directory);
         if (!cover.writable)
             continue;
-        int r = pin_parents(rules, item, target, &cover, err);
+        const char *dir = dir_len ? arena_strndup(arena, target, dir_len) : "/";
+        int r = pin_parents(rules, item, dir, &cover, err);
         struct plan *plan = rules->plan;
         void *grown = arena_grow(arena, plan->watches, plan->watch_count, &plan->watch_cap,
                                  sizeof *plan->watches);
@@ -271,7 +280,7 @@ static int watch_missing(struct rules *rules, const struct policy_item *item, co
             return r < 0 ? r : err_oom(err);
         plan->watches = grown;
         plan->watches[plan->watch_count++] = (struct plan_watch){
-            .directory = dir_len ? arena_strndup(arena, target, dir_len) : "/",
+            .directory = dir,
             .rest = target + dir_len + strspn(target + dir_len, "/"),
         };
     }
@@ -287,10 +296,18 @@ static int compare_watches(const void *a, const void *b)
     return order ? order : strcmp(one->rest, other->rest);
 }
 
+static bool has_many_directories(const struct plan *plan)
+{
+    for (size_t i = 1; i < plan->watch_count; i++)
+        if (!str_eq(plan->watches[i].directory, plan->watches[0].directory))
+            return true;
+    return false;
+}
+
 /* Those of one directory together: init watches it once. A path that is granted twice is watched at both its places. */
 static void order_watches(struct plan *plan)
 {
-    if (plan->watch_count > 1)
+    if (has_many_directories(plan))
         qsort(plan->watches, plan->watch_count, sizeof *plan->watches, compare_watches);
 }
 
@@ -306,7 +323,7 @@ static int add_denied(struct rules *rules, const struct policy_item *item, struc
 
     if (r == 0 && is_idle_guard(item, path))
         return refuse_own(item, err);
-    if (r < 0 || !could_be_created(rules, path))
+    if (r < 0 || !could_be_changed(rules, path))
         return r;
     return err_sys(err, -EACCES, item->origin, "cannot look at '%s'",
                    str_printable(item->text, shown, sizeof shown));
@@ -334,9 +351,8 @@ static int add_protect(struct rules *rules, const struct policy_item *item, stru
     /* The path itself, or something in its way: either is guarded against change. */
     const char *there = walk.directory;
     if (*walk.rest)
-        there = arena_printf(&rules->plan->arena, "%s/%.*s",
-                             str_eq(walk.directory, "/") ? "" : walk.directory,
-                             (int)strcspn(walk.rest, "/"), walk.rest);
+        there = path_append(&rules->plan->arena, walk.directory, walk.rest,
+                            strcspn(walk.rest, "/"));
     return there ? guard_existing(rules, item, there, err) : err_oom(err);
 }
 

@@ -19,9 +19,9 @@
 
 struct walk {
     struct arena *arena;
-    const char *at;    /* canonical, a directory */
-    const char *rest;  /* still to go */
-    const char *known; /* a directory without links in its name, or NULL */
+    const char *at;   /* canonical, a directory */
+    const char *rest; /* still to go */
+    struct resolve_walked known;
     size_t links;
     bool stopped; /* by the caller, which has said why */
     int end;      /* errno of the look at the component it ended before; 0: that one is there */
@@ -49,25 +49,25 @@ static int step(struct walk *walk, resolve_link_fn *fn, void *arg, struct hutch_
 {
     const char *start = walk->rest + strspn(walk->rest, "/");
     size_t len = strcspn(start, "/");
-    const char *name = arena_strndup(walk->arena, start, len);
     struct stat st;
 
-    if (len == 0 || !name)
-        return name ? 0 : -ENOMEM;
-    if (str_eq(name, ".") || str_eq(name, "..")) {
+    if (len == 0)
+        return 0;
+    if (start[0] == '.' && (len == 1 || (len == 2 && start[1] == '.'))) {
         walk->at = len == 1 ? walk->at : path_parent(walk->arena, walk->at);
         walk->rest = start + len;
         return walk->at ? 1 : -ENOMEM;
     }
-    const char *path = path_join(walk->arena, walk->at, name);
+    const char *path = path_append(walk->arena, walk->at, start, len);
     if (!path)
         return -ENOMEM;
-    if (walk->known && path_is_within(walk->known, path)) {
-        walk->at = path;
-        walk->rest = start + len;
-        return 1;
+    if (walk->known.missing && str_eq(path, walk->known.missing)) {
+        walk->end = ENOENT;
+        return 0;
     }
     walk->end = lstat(path, &st) < 0 ? errno : 0;
+    if (walk->end == ENOENT)
+        walk->known.missing = path;
     if (walk->end) /* any other failure must not pass for "not there" */
         return walk->end == ENOENT || walk->end == ENOTDIR || walk->end == EACCES ? 0 : -walk->end;
     if (S_ISLNK(st.st_mode)) {
@@ -84,6 +84,18 @@ static int step(struct walk *walk, resolve_link_fn *fn, void *arg, struct hutch_
     return 1;
 }
 
+/* Names below the directory that the last walk ended in need not pass those above it again. */
+static void skip_known(struct walk *walk)
+{
+    const char *known = walk->known.directory;
+    size_t len = known ? strlen(known) : 0;
+
+    if (len > 1 && strncmp(walk->rest, known, len) == 0 && walk->rest[len] == '/') {
+        walk->at = known;
+        walk->rest += len;
+    }
+}
+
 int resolve_walk(struct resolver *resolver, const struct policy_item *item, resolve_link_fn *fn,
                  void *arg, struct resolved_walk *ret, struct hutch_error *err)
 {
@@ -93,6 +105,7 @@ int resolve_walk(struct resolver *resolver, const struct policy_item *item, reso
 
     if (r < 0)
         return r;
+    skip_known(&walk);
     while ((r = step(&walk, fn, arg, err)) > 0)
         ;
     if (r < 0 && !walk.stopped)
@@ -100,7 +113,8 @@ int resolve_walk(struct resolver *resolver, const struct policy_item *item, reso
                     str_printable(item->text, shown, sizeof shown));
     if (r < 0)
         return r;
-    resolver->walked = walk.at; /* names of one directory come one after another */
+    resolver->walked = walk.known;
+    resolver->walked.directory = walk.at;
     *ret = (struct resolved_walk){
         .directory = walk.at, .rest = walk.rest + strspn(walk.rest, "/"), .error = walk.end};
     return 0;

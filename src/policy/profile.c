@@ -181,12 +181,13 @@ static int check_chain(const struct merge_chain *chain, const char *where, struc
     return 0;
 }
 
-/* The next NUL-terminated field of a record. */
+/* The next field of a record. */
 static const char *next_field(const char **record)
 {
-    const char *field = *record;
+    size_t len = (unsigned char)**record;
+    const char *field = *record + 1;
 
-    *record += strlen(field) + 1;
+    *record = field + len + 1;
     return field;
 }
 
@@ -195,6 +196,8 @@ static enum policy_id find_field(const char *path)
     for (size_t i = 0; i < POLICY_FIELD_COUNT; i++) {
         const char *rest = path;
         if (policy_fields[i].section) {
+            if (path[0] != policy_fields[i].section[0])
+                continue;
             size_t len = strlen(policy_fields[i].section);
             if (strncmp(path, policy_fields[i].section, len) != 0 || path[len] != '.')
                 continue;
@@ -210,21 +213,22 @@ static enum policy_id find_field(const char *path)
 static int merge_shipped(struct policy *policy, const struct profile_shipped *shipped,
                          struct hutch_error *err)
 {
-    const char *last_key = "";
+    struct set_source source = {.from_profile = true, .constant = true};
+    const char *record = shipped->settings;
     enum policy_id id = POLICY_FIELD_COUNT;
 
-    for (const char *record = shipped->settings; *record;) {
+    for (size_t i = 0; i < shipped->setting_count; i++) {
         const char *key = next_field(&record);
-        const struct set_source source = {.origin = next_field(&record), .from_profile = true};
+        source.origin = next_field(&record);
         char how = *next_field(&record);
         int r;
 
-        if (!str_eq(key, last_key)) /* entries of one list follow each other */
+        if (*key) {
             id = find_field(key);
-        last_key = key;
-
-        if (id == POLICY_FIELD_COUNT)
-            return err_set(err, HUTCH_EINTERNAL, source.origin, "unknown key '%s'", key);
+            if (id == POLICY_FIELD_COUNT)
+                return err_set(err, HUTCH_EINTERNAL, source.origin, "unknown key '%s'", key);
+            source.distinct = policy->values[id].count == 0; /* no document says one twice */
+        }
         if (how == '=') {
             r = set_text(policy, id, next_field(&record), &source, err);
         } else if (how == '+') {

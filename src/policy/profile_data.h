@@ -11,7 +11,8 @@ struct profile_shipped {
 
     /*
      * What it and all that it extends say, base first, so that a start reads no JSON: records of
-     * NUL-terminated fields, ended by an empty key.
+     * fields, each a byte with its length, its text and a NUL. The key is empty where it is that of
+     * the record before.
      *
      *     key place "=" text         a single value
      *     key place "["              a list or map is there
@@ -20,6 +21,7 @@ struct profile_shipped {
      *     key place "0"              nothing
      */
     const char *settings;
+    size_t setting_count;
 };
 
 /* Sorted by name. */

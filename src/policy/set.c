@@ -45,12 +45,17 @@ static int refuse_word(const struct set_source *source, const char *text, const 
                    str_printable(text, shown, sizeof(shown)), values);
 }
 
+static const char *keep(struct policy *policy, const struct set_source *source, const char *text)
+{
+    return source->constant ? text : arena_strdup(&policy->arena, text);
+}
+
 static int mark_set(struct policy *policy, enum policy_id id, const struct set_source *source,
                     struct hutch_error *err)
 {
     struct policy_value *value = &policy->values[id];
 
-    value->origin = arena_strdup(&policy->arena, source->origin);
+    value->origin = keep(policy, source, source->origin);
     value->from_profile = source->from_profile;
     value->set = true;
     return arena_failed(&policy->arena) ? err_oom(err) : 0;
@@ -87,7 +92,7 @@ static int store_text(struct policy *policy, enum policy_id id, const char *text
 {
     struct policy_value *value = &policy->values[id];
 
-    value->text = arena_strdup(&policy->arena, text);
+    value->text = keep(policy, source, text);
     value->count = 0; /* TYPE_UNIX: a word takes the place of a list */
     return mark_set(policy, id, source, err);
 }
@@ -140,7 +145,7 @@ static int store_item(struct policy *policy, enum policy_id id, const char *name
 {
     struct policy_value *value = &policy->values[id];
     struct policy_item item = {.name = name, .text = text, .from_flag = source->from_flag};
-    struct policy_item *place = find_item(value, &item);
+    struct policy_item *place = source->distinct ? NULL : find_item(value, &item);
 
     if (!place && value->count == ENTRIES_MOST)
         return err_set(err, HUTCH_EPOLICY, source->origin, "more than %d entries", ENTRIES_MOST);
@@ -152,9 +157,9 @@ static int store_item(struct policy *policy, enum policy_id id, const char *name
         value->items = items;
         place = &items[value->count++];
     }
-    item.name = name ? arena_strdup(&policy->arena, name) : NULL;
-    item.text = arena_strdup(&policy->arena, text);
-    item.origin = arena_strdup(&policy->arena, source->origin);
+    item.name = name ? keep(policy, source, name) : NULL;
+    item.text = keep(policy, source, text);
+    item.origin = keep(policy, source, source->origin);
     *place = item;
     value->text = NULL; /* as in set_list() */
     value->origin = item.origin;

@@ -13,6 +13,8 @@ struct set_source {
     const char *origin; /* kept with the value, and the place that errors name; printable */
     bool from_flag;
     bool from_profile;
+    bool constant; /* the origin, names and texts outlive every policy: they are not copied */
+    bool distinct; /* the list has no such entry yet: it is not searched for one */
 };
 
 /* From text: a number, word or path, or one entry of a list. Not for maps. */

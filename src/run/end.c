@@ -5,13 +5,11 @@
  */
 #include <errno.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include "base/err.h"
 #include "base/num.h"
 #include "run/run.h"
 #include "run/state.h"
-#include "sys/clock.h"
 
 #define GRACE_MS 2000
 #define LAST_MS 1000 /* for what was killed to be gone; a moment, unless the machine is busy */
@@ -42,14 +40,17 @@ static bool has_begun(const struct hutch_run *run)
     return run->state == RUN_RUNNING || run->output[0].bytes > 0 || run->output[1].bytes > 0;
 }
 
-/* The sandbox, now. What has not ended in time is told again. */
-static void kill_sandbox(const struct hutch_run *run)
+/*
+ * The sandbox: asked to end and, when it has not in time, killed. The time is this run's own: other runs may
+ * have asked a moment ago.
+ */
+static void kill_sandbox(struct hutch_run *run)
 {
     struct sandbox *sandbox = run->box->sandbox;
+    bool timed = timer_set(&run->timer, TIMER_DEADLINE, LASTING_LAST_MS) == 0;
 
-    sandbox->ops->kill(sandbox);
-    if (sys_timer_set(run->timer, LASTING_LAST_MS) < 0)
-        sandbox->ops->kill(sandbox);
+    sandbox->ops->kill(sandbox, run->ends_box || !timed);
+    run->ends_box = true;
 }
 
 /*
@@ -60,7 +61,8 @@ static void kill_all(struct hutch_run *run, enum sandbox_scope scope)
 {
     uint64_t last_ms = run->owner ? LAST_MS : LASTING_LAST_MS;
     bool asked = (has_begun(run) || !run->owner) && !run->last_chance &&
-                 signal_run(run, SIGKILL, scope) == 0 && sys_timer_set(run->timer, last_ms) == 0;
+                 signal_run(run, SIGKILL, scope) == 0 &&
+                 timer_set(&run->timer, TIMER_DEADLINE, last_ms) == 0;
 
     run->last_chance = true;
     if (!asked)
@@ -75,15 +77,13 @@ int run_start_deadline(struct hutch_run *run)
 
     if (ends || run->command.timeout_ms == NUM_NO_LIMIT)
         return 0;
-    return sys_timer_set(run->timer, run->command.timeout_ms);
+    return timer_set(&run->timer, TIMER_DEADLINE, run->command.timeout_ms);
 }
 
 /* First a request to everything in the sandbox, then, after the grace, no more requests. */
 void run_on_deadline(struct hutch_run *run)
 {
-    uint64_t expirations;
-
-    if (read(run->timer, &expirations, sizeof expirations) < 0 || run->exited || run->box->gone)
+    if (run->exited || run->box->gone)
         return;
     if (run->in_grace || run->last_chance) {
         kill_all(run, own_scope(run));
@@ -94,7 +94,7 @@ void run_on_deadline(struct hutch_run *run)
     run_emit(run, (struct hutch_event){.type = HUTCH_EVENT_RUN_TIMEOUT});
     /* Not started yet, not reachable, or no timer for the grace: then there is none. */
     if (!has_begun(run) || signal_run(run, SIGTERM, own_scope(run)) < 0 ||
-        sys_timer_set(run->timer, GRACE_MS) < 0)
+        timer_set(&run->timer, TIMER_DEADLINE, GRACE_MS) < 0)
         kill_all(run, own_scope(run));
 }
 
@@ -133,11 +133,15 @@ static void count_output(struct hutch_run *run)
 int run_on_monitor(struct hutch_run *run, struct hutch_error *err)
 {
     struct monitor_finding findings[LIMIT_COUNT + 1];
+    uint64_t next_ms;
 
     if (run->exited || run->box->gone)
         return 0;
     count_output(run);
-    int count = monitor_step(&run->monitor, run->box->sandbox, findings);
+    int count = monitor_step(&run->monitor, run->box->sandbox, findings, &next_ms);
+    int r = count < 0 ? 0 : timer_set(&run->timer, TIMER_MONITOR, next_ms);
+    if (r < 0)
+        return err_sys(err, r, "limits", "cannot set the timer of the command");
     if (count == -E2BIG)
         return err_set(
             err, HUTCH_EUNSUPPORTED, "limits",

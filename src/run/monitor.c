@@ -2,17 +2,13 @@
 #include "run/monitor.h"
 
 #include <errno.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "base/fd.h"
 #include "base/num.h"
 #include "run/disk.h"
 #include "sys/clock.h"
-#include "sys/ret.h"
 
-#define FIRST_MS 10 /* most commands are over by then */
-#define NEAR_MS 20  /* when half of a limit is used */
+#define NEAR_MS 20 /* when half of a limit is used */
 #define FAR_MS 50
 #define FAILURES_MAX 20
 #define WARN_PERCENT 80
@@ -28,7 +24,7 @@ static unsigned percent(uint64_t current, uint64_t max)
 
 void monitor_init(struct monitor *monitor, const struct plan *plan, struct disk *disk)
 {
-    *monitor = (struct monitor){.plan = plan, .disk = disk, .timer = -1};
+    *monitor = (struct monitor){.plan = plan, .disk = disk};
 }
 
 uint64_t monitor_since(uint64_t now_us, uint64_t base_us)
@@ -96,13 +92,6 @@ static void see(struct monitor *monitor)
         monitor->seen_memory_bytes = usage->memory_bytes;
     if (usage->processes != SANDBOX_UNKNOWN)
         monitor_saw(monitor, usage->processes);
-}
-
-int monitor_arm(struct monitor *monitor)
-{
-    /* Nothing is looked at yet: most commands are over before the timer, and should not wait for us. */
-    monitor->timer = ret_errno(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
-    return monitor->timer < 0 ? monitor->timer : sys_timer_set(monitor->timer, FIRST_MS);
 }
 
 /* All that the sandbox has used since the run began. */
@@ -259,13 +248,10 @@ static size_t judge(struct monitor *monitor, const struct standing *at,
 }
 
 int monitor_step(struct monitor *monitor, struct sandbox *sandbox,
-                 struct monitor_finding ret[LIMIT_COUNT + 1])
+                 struct monitor_finding ret[LIMIT_COUNT + 1], uint64_t *ret_next_ms)
 {
     struct standing at[LIMIT_COUNT];
-    uint64_t expirations;
 
-    if (read(monitor->timer, &expirations, sizeof expirations) < 0)
-        return 0;
     int r = measure(monitor, sandbox);
     /* No memory or no descriptor for a moment is no reason to end a run; for good it is. */
     if (r < 0 && ++monitor->failures > FAILURES_MAX)
@@ -273,9 +259,8 @@ int monitor_step(struct monitor *monitor, struct sandbox *sandbox,
     if (r >= 0)
         monitor->failures = 0;
     stand(monitor, at);
-    size_t count = r < 0 ? 0 : judge(monitor, at, ret);
-    r = sys_timer_set(monitor->timer, pause_ms(monitor, at, r == 1));
-    return r < 0 ? r : (int)count;
+    *ret_next_ms = pause_ms(monitor, at, r == 1);
+    return r < 0 ? 0 : (int)judge(monitor, at, ret);
 }
 
 /*
@@ -338,9 +323,4 @@ size_t monitor_end(struct monitor *monitor, struct sandbox *sandbox, const struc
     if (cause)
         ret[count++] = finding(cause, cause->reason);
     return count;
-}
-
-void monitor_clear(struct monitor *monitor)
-{
-    fd_close(&monitor->timer);
 }

@@ -28,7 +28,6 @@ enum monitor_limit {
 struct monitor {
     const struct plan *plan;
     struct disk *disk; /* the sandbox's */
-    int timer;         /* readable when it is time to measure; -1 before monitor_arm() */
     pid_t leader;      /* inside: the command */
     uint64_t started_ns;
     uint64_t timeout_ms;
@@ -68,19 +67,19 @@ struct monitor_started {
 void monitor_start(struct monitor *monitor, struct sandbox *sandbox,
                    const struct monitor_started *started);
 
-/* And goes on running. -errno when there is no timer. */
-int monitor_arm(struct monitor *monitor);
+/* When to look for the first time after that. */
+#define MONITOR_FIRST_MS 10
 
 /* What was added to an amount; SANDBOX_UNKNOWN stays. */
 uint64_t monitor_since(uint64_t now_us, uint64_t base_us);
 
 /*
- * Measure, and set the timer for the next time. Returns how many of `ret` were filled: warnings, at
- * most one for each limit in the life of a run, and one last finding that ends the run. -errno when
- * what has to be measured cannot be.
+ * Measure, and say when to do it again. Returns how many of `ret` were filled: warnings, at most one
+ * for each limit in the life of a run, and one last finding that ends the run. -errno when what has to be
+ * measured cannot be.
  */
 int monitor_step(struct monitor *monitor, struct sandbox *sandbox,
-                 struct monitor_finding ret[LIMIT_COUNT + 1]);
+                 struct monitor_finding ret[LIMIT_COUNT + 1], uint64_t *ret_next_ms);
 
 /*
  * The command has ended by itself, well or not. Measure for the last time. As above; the last finding has a
@@ -92,5 +91,3 @@ size_t monitor_end(struct monitor *monitor, struct sandbox *sandbox, const struc
 /* The most that the sandbox had while this run ran. */
 uint64_t monitor_peak_memory(const struct monitor *monitor);
 uint64_t monitor_peak_processes(const struct monitor *monitor);
-
-void monitor_clear(struct monitor *monitor);

@@ -68,11 +68,10 @@ static struct hutch_run *run_new(hutch_event_fn *on_event, void *arg,
     *run = (struct hutch_run){
         .epoll = -1,
         .wake = -1,
-        .timer = -1,
+        .timer = {.fd = -1},
         .terminal = -1,
         .stdin_open = command->stdin_open,
         .stdin_fd = -1,
-        .monitor = {.timer = -1},
         .caller = {-1, -1, -1},
         .input = RELAY_INIT,
         .output = {RELAY_INIT, RELAY_INIT},
@@ -214,8 +213,7 @@ void run_free(struct hutch_run *run)
         fd_close(&run->caller[i]);
     fd_close(&run->stdin_fd);
     fd_close(&run->terminal);
-    monitor_clear(&run->monitor);
-    fd_close(&run->timer);
+    timer_close(&run->timer);
     fd_close(&run->wake);
     if (run->box && !run->owner)
         run_abandon(run);

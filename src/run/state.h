@@ -31,6 +31,7 @@
 #include "run/capture.h"
 #include "run/monitor.h"
 #include "run/relay.h"
+#include "run/timer.h"
 
 #define VIOLATIONS_MAX 128
 
@@ -41,7 +42,6 @@ enum run_tag {
     TAG_EVENTS,
     TAG_EXIT,
     TAG_TIMER,
-    TAG_MONITOR,
     TAG_STDIN,
     TAG_STDOUT,
     TAG_STDERR,
@@ -60,7 +60,7 @@ struct hutch_run {
     struct plan_command command;
     int epoll;
     int wake; /* readable when another run's step has taken something for this one; -1: alone */
-    int timer;
+    struct timer timer;
     int terminal;       /* master, for resizing; -1 without one */
     int terminal_error; /* -errno: it could not be connected */
     struct relay input;
@@ -75,8 +75,10 @@ struct hutch_run {
     enum hutch_reason ending; /* HUTCH_EXITED unless we ended it */
     bool in_grace;
     bool last_chance; /* everything but init has been killed */
+    bool ends_box;    /* the sandbox has been asked to end */
     struct monitor monitor;
-    bool monitored; /* to its end */
+    bool supervised; /* its limits are looked at */
+    bool monitored;  /* to its end */
     uint64_t started_ns;
     uint64_t ended_ns;
     int exec_errno;

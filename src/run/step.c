@@ -3,12 +3,9 @@
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/fd.h"
-#include "base/num.h"
 #include "run/run.h"
 #include "run/state.h"
 #include "sys/clock.h"
@@ -36,14 +33,11 @@ int run_open_loop(struct hutch_run *run)
         if (r >= 0)
             r = watch(run, run->wake, TAG_WAKE);
     }
-    if (r < 0)
-        return r;
-    run->timer = ret_errno(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
-    if (run->timer < 0)
-        return run->timer;
-    if (run->command.timeout_ms != NUM_NO_LIMIT)
-        r = sys_timer_set(run->timer, run->command.timeout_ms);
-    return r < 0 ? r : watch(run, run->timer, TAG_TIMER);
+    if (r >= 0)
+        r = timer_open(&run->timer);
+    if (r == 0)
+        r = run_start_deadline(run);
+    return r < 0 ? r : watch(run, run->timer.fd, TAG_TIMER);
 }
 
 /* ---- What the sandbox says ---- */
@@ -82,10 +76,10 @@ static int begin_to_supervise(struct hutch_run *run, struct hutch_error *err)
     if (run->terminal_error < 0)
         return err_sys(err, run->terminal_error, "tty", "cannot relay the command's terminal");
     int r = run_start_deadline(run);
+    /* Nothing is looked at yet: most commands are over before that, and should not wait for us. */
     if (r == 0)
-        r = monitor_arm(&run->monitor);
-    if (r == 0)
-        r = watch(run, run->monitor.timer, TAG_MONITOR);
+        r = timer_set(&run->timer, TIMER_MONITOR, MONITOR_FIRST_MS);
+    run->supervised = true;
     return r < 0 ? err_sys(err, r, "run", "cannot set the timers of the command") : 0;
 }
 
@@ -224,6 +218,17 @@ static bool is_drained(const struct hutch_run *run, const struct relay *output)
     return relay_is_over(output) || (!ends && relay_is_idle(output));
 }
 
+static int on_timer(struct hutch_run *run, struct hutch_error *err)
+{
+    int due = timer_take(&run->timer);
+
+    if (due < 0)
+        return err_sys(err, due, "run", "cannot set the timers of the command");
+    if (due & 1 << TIMER_DEADLINE)
+        run_on_deadline(run);
+    return due & 1 << TIMER_MONITOR ? run_on_monitor(run, err) : 0;
+}
+
 static int dispatch(struct hutch_run *run, enum run_tag tag, struct hutch_error *err)
 {
     int r = 0;
@@ -233,8 +238,7 @@ static int dispatch(struct hutch_run *run, enum run_tag tag, struct hutch_error 
     case TAG_EXIT: return box_reap(run->box, run, err);
     case TAG_WAKE: on_wake(run); return 0;
     case TAG_ROOM: return 0; /* the caller is told by coming here */
-    case TAG_TIMER: run_on_deadline(run); return 0;
-    case TAG_MONITOR: return run_on_monitor(run, err);
+    case TAG_TIMER: return on_timer(run, err);
     case TAG_STDIN: r = relay_step(&run->input); break;
     case TAG_STDOUT:
     case TAG_STDERR:
@@ -257,7 +261,7 @@ static int conclude(struct hutch_run *run, struct hutch_error *err)
 
     int r = 0;
 
-    if (run->state == RUN_RUNNING && run->monitor.timer < 0 && !run->box->gone)
+    if (run->state == RUN_RUNNING && !run->supervised && !run->box->gone)
         r = begin_to_supervise(run, err);
     if (r == 0 && run->box->gone && !run->told) {
         run->told = true;

@@ -108,6 +108,24 @@ int sys_share_start(int (*fn)(void *arg), void *arg, void *stack, size_t stack_s
                            arg, tid, NULL, tid));
 }
 
+int sys_beside_start(int (*fn)(void *arg), void *arg, void *stack, size_t stack_size, int flags)
+{
+    const uint64_t all = UINT64_MAX;
+    uint64_t before;
+
+    SYS_RAW(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof all);
+    int r = ret_errno(clone(fn, end_of_stack(stack, stack_size), CLONE_VM | flags, arg));
+    SYS_RAW(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
+    return r;
+}
+
+void sys_beside_wait(pid_t pid)
+{
+    /* Without an exit signal, __WCLONE waits for exactly this child and nobody else's. */
+    while (waitpid(pid, NULL, __WCLONE) < 0 && errno == EINTR)
+        ;
+}
+
 bool sys_share_wait(const pid_t *tid, unsigned timeout_ms)
 {
     const struct timespec timeout = {timeout_ms / 1000, timeout_ms % 1000 * 1000000L};

@@ -38,6 +38,14 @@ bool sys_share_wait(const pid_t *tid, unsigned timeout_ms);
 bool sys_share_stopped(pid_t pid);
 
 /*
+ * Run fn(arg) beside this process, in a child that shares its memory and, but for `flags` (CLONE_*), nothing
+ * else, with all signals blocked. It has the caller's handlers and errno, and may only make calls of
+ * sys/raw.h. Its end sends no signal; sys_beside_wait() reaps it, and nothing else does.
+ */
+int sys_beside_start(int (*fn)(void *arg), void *arg, void *stack, size_t stack_size, int flags);
+void sys_beside_wait(pid_t pid);
+
+/*
  * A word in shared memory that is 0 until somebody sets it. Who waits for one that a child sets names the
  * child too, which may end before.
  */

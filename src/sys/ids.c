@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "sys/clone.h"
 #include "sys/raw.h"
 #include "sys/ret.h"
 
@@ -59,7 +59,7 @@ int sys_ids_map(pid_t pid, const struct sys_idmap *map, bool deny_setgroups)
     return write_maps(proc, map, deny_setgroups);
 }
 
-static int end_at_once(void *arg)
+SYS_OWN_STACK static int end_at_once(void *arg)
 {
     (void)arg;
     SYS_RAW(SYS_exit, 0);
@@ -68,9 +68,9 @@ static int end_at_once(void *arg)
 
 int sys_ids_namespace(const struct sys_idmap *map, struct sys_ids_holder *holder)
 {
-    /* The child shares our memory and descriptors: nothing to copy. */
-    int pid = ret_errno(clone(end_at_once, holder->stack + sizeof holder->stack,
-                              CLONE_VM | CLONE_FILES | CLONE_NEWUSER, NULL));
+    /* It shares our descriptors too: nothing to copy. */
+    int pid = sys_beside_start(end_at_once, NULL, holder->stack, sizeof holder->stack,
+                               CLONE_FILES | CLONE_NEWUSER);
 
     holder->pid = pid < 0 ? 0 : pid;
     if (pid < 0)
@@ -82,10 +82,8 @@ int sys_ids_namespace(const struct sys_idmap *map, struct sys_ids_holder *holder
 
 void sys_ids_release(struct sys_ids_holder *holder)
 {
-    /* Without an exit signal, __WCLONE waits for exactly this child and nobody else's. */
     if (holder->pid > 0)
-        while (waitpid(holder->pid, NULL, __WCLONE) < 0 && errno == EINTR)
-            ;
+        sys_beside_wait(holder->pid);
     holder->pid = 0;
 }
 

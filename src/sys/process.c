@@ -19,8 +19,6 @@
 #include "sys/ret.h"
 
 #define K_SYS_pidfd_send_signal 424
-#define K_SYS_pidfd_open 434
-#define K_SYS_close_range 436
 #define K_SYS_pidfd_getfd 438
 #define K_P_PIDFD 3
 #define K_CLOSE_RANGE_UNSHARE 2U

@@ -5,6 +5,10 @@
  */
 #pragma once
 
+/* Newer than some headers. */
+#define K_SYS_pidfd_open 434
+#define K_SYS_close_range 436
+
 #define SYS_RAW(nr, ...) SYS_RAW_ARGS(nr, __VA_ARGS__, 0, 0, 0, 0, 0)
 #define SYS_RAW_ARGS(nr, a, b, c, d, e, ...)                                                       \
     sys_raw(nr, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e))

@@ -11,10 +11,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/kcmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum {
@@ -79,6 +81,9 @@ static double all_pss_kib(void)
     if (!file)
         return -1;
     while (kib >= 0 && fscanf(file, "%15s", pid) == 1) {
+        /* One that has our memory, to remove control groups, has been counted with it. */
+        if (syscall(SYS_kcmp, getpid(), strtol(pid, NULL, 10), KCMP_VM, 0, 0) == 0)
+            continue;
         snprintf(path, sizeof path, "/proc/%s/smaps_rollup", pid);
         long one = read_kib(path, "Pss:");
         kib = one < 0 ? -1 : kib + (double)one;

@@ -275,6 +275,20 @@ bool box_reap_all(void)
     return box_eventually(no_children, NULL);
 }
 
+pid_t box_child(pid_t parent, const char *name)
+{
+    char *list = box_read(box_text("/proc/%d/task/%d/children", (int)parent, (int)parent));
+    char *rest = NULL;
+
+    for (char *pid = strtok_r(list, " ", &rest); pid; pid = strtok_r(NULL, " ", &rest)) {
+        char *comm = box_read(box_text("/proc/%s/comm", pid));
+        comm[strcspn(comm, "\n")] = '\0';
+        if (strcmp(comm, name) == 0)
+            return (pid_t)strtol(pid, NULL, 10);
+    }
+    return -1;
+}
+
 /* ---- What must not be left ---- */
 
 static int count_descriptors(void)

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 /* Under AddressSanitizer all takes longer and more memory. clang says so by another name. */
 #if defined(__SANITIZE_ADDRESS__)
@@ -99,4 +100,7 @@ void box_expect_any(const char *path);
 bool box_eventually(bool (*fn)(void *arg), void *arg);
 /* Wait until this process has no children any more; whether that came to be. */
 bool box_reap_all(void);
+
+/* The child of `parent` that has this name: "hutch-init", say. -1: there is none, or this kernel lists no children. */
+pid_t box_child(pid_t parent, const char *name);
 double box_now_ms(void);

@@ -361,14 +361,6 @@ static void closed_under_a_run(void)
     hutch_run_free(run);
 }
 
-/* The first process of the sandbox: our only child. */
-static pid_t first_process(void)
-{
-    char *list = box_read(box_text("/proc/self/task/%d/children", (int)getpid()));
-
-    return (pid_t)strtol(list, NULL, 10);
-}
-
 static void gone_under_a_run(void)
 {
     struct hutch_sandbox *sandbox = open_sandbox(NULL, NULL, NULL);
@@ -377,7 +369,7 @@ static void gone_under_a_run(void)
     struct hutch_result *result = NULL;
     struct hutch_sandbox_info info = HUTCH_SANDBOX_INFO_INIT;
 
-    pid_t init = first_process();
+    pid_t init = box_child(getpid(), "hutch-init");
     REQUIRE(init > 0 && kill(init, SIGKILL) == 0);
     CHECK(hutch_run_finish(run, &result, &err) < 0 && !result);
     command.argv = LIST("true");

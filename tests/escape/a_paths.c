@@ -59,24 +59,26 @@ static int sees(char **arg)
     return verdict(lstat(arg[0], &st) == 0, text("sees %s", arg[0]));
 }
 
-/* For late-mount: say that we are here, wait for a line, look. */
-static int sees_later(char **arg)
+/* Say that we are here, and wait for a line. */
+static void wait_for_line(void)
 {
     char line[8];
 
     puts("ready");
     fflush(stdout);
     need(read(0, line, sizeof line) > 0, "wait for a line");
+}
+
+/* For late-mount. */
+static int sees_later(char **arg)
+{
+    wait_for_line();
     return sees(arg);
 }
 
 static int write_later(char **arg)
 {
-    char line[8];
-
-    puts("ready");
-    fflush(stdout);
-    need(read(0, line, sizeof line) > 0, "wait for a line");
+    wait_for_line();
     return write_file(arg);
 }
 

@@ -13,7 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -97,6 +99,18 @@ static inline void scratch_make(const char *const *tree)
         fail_msg("cannot make a scratch directory");
     for (; *tree; tree++)
         scratch_add(*tree);
+}
+
+/* A unix socket that nobody listens on. -1: there could be none. */
+static inline int scratch_socket(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    snprintf(address.sun_path, sizeof(address.sun_path), "%s", at(path));
+    int r = bind(sock, (struct sockaddr *)&address, sizeof(address));
+    close(sock);
+    return r;
 }
 
 static inline int scratch_remove_one(const char *path, const struct stat *st, int type,

@@ -104,6 +104,11 @@ static int make_groups(struct native_cgroup *cgroup, struct hutch_error *err)
     return 0;
 }
 
+void native_cgroup_name(const struct plan *plan, char out[NATIVE_CGROUP_NAME_MAX])
+{
+    snprintf(out, NATIVE_CGROUP_NAME_MAX, NATIVE_CGROUP_PREFIX "%s", plan->id);
+}
+
 static void begin(struct native_cgroup *cgroup, const struct plan *plan)
 {
     *cgroup = (struct native_cgroup){.where = &plan->cgroup,
@@ -113,7 +118,7 @@ static void begin(struct native_cgroup *cgroup, const struct plan *plan)
         cgroup->dir[i] = -1;
     for (size_t i = 0; i < CGROUP_FILE_COUNT; i++)
         cgroup->files[i] = -1;
-    snprintf(cgroup->name, sizeof cgroup->name, NATIVE_CGROUP_PREFIX "%s", plan->id);
+    native_cgroup_name(plan, cgroup->name);
 }
 
 void native_cgroup_adopt(struct native_cgroup *cgroup, const struct plan *plan, int *dir)

@@ -6,8 +6,9 @@
  * In v2 there is one group, and init is cloned into it, so that init counts as one process. In v1 there
  * is one in each hierarchy that a limit needs; only commands are in them, and each command joins
  * before it execs. A group is the directory "hutch-ID", locked (flock) for as long as its engine
- * lives: one that is not locked is what a killed engine left, and is swept away by a later one. The
- * group that systemd makes for a caller who may not (unit.h) is only measured here.
+ * lives: one that is not locked is what a killed engine left. Its janitor (janitor.h) removes it or, if
+ * that was killed too, a later engine's sweep. The group that systemd makes for a caller who may not
+ * (unit.h) is only measured here.
  *
  * A struct of zeros is a sandbox without a group: everything below then does nothing.
  */
@@ -112,6 +113,9 @@ void native_cgroup_clear(struct native_cgroup *cgroup);
  * urgent.
  */
 void native_cgroup_sweep(const struct native_cgroup *cgroup);
+
+/* The name of a plan's groups. */
+void native_cgroup_name(const struct plan *plan, char out[NATIVE_CGROUP_NAME_MAX]);
 
 /* Whether it is a name that we give, with `suffix` after it: others' groups may begin like ours. */
 bool native_cgroup_is_ours(const char *name, const char *suffix);

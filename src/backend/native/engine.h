@@ -13,6 +13,7 @@
 
 #include "backend/backend.h"
 #include "backend/native/cgroup.h"
+#include "backend/native/janitor.h"
 #include "backend/native/proto.h"
 #include "sys/ids.h"
 
@@ -26,12 +27,12 @@ struct native {
         const struct plan_command *command;
     } starting[PROTO_RUNS_MAX]; /* for messages, until they have been started */
     uint32_t last_run;
-    bool ending; /* init has been told to end */
     bool reaped;
     bool swept;
     struct sys_ids_holder holder; /* released when there is time: on the first answer */
     struct sys_exit exit;         /* when `reaped` */
     struct native_cgroup cgroup;
+    struct janitor janitor;
     int joins[CONTROLLER_COUNT]; /* for each command, to be in the groups of v1 */
     size_t join_count;
     int memory;                 /* the sandbox's tmpfs; -1 before init has sent it */

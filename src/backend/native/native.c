@@ -22,17 +22,16 @@
  * Init undoes what was created although protected when it sees that we are gone. Whatever else it has been
  * asked for comes after that.
  */
-static void native_kill(struct sandbox *sandbox)
+static void native_kill(struct sandbox *sandbox, bool now)
 {
     struct native *native = (struct native *)sandbox;
 
     if (sandbox->exit_fd < 0 || native->reaped)
         return;
-    if (native->plan->watch_count > 0 && !native->ending)
+    if (native->plan->watch_count > 0 && !now)
         shutdown(sandbox->events_fd, SHUT_RDWR);
     else
         sys_pidfd_kill(sandbox->exit_fd, SIGKILL);
-    native->ending = true;
 }
 
 static void wait_for_end(const struct sandbox *sandbox)
@@ -60,7 +59,6 @@ static int native_wait(struct sandbox *sandbox, struct sys_exit *ret)
     return 0;
 }
 
-/* Groups that init is in can go only after it. */
 static bool native_leave(struct sandbox *sandbox)
 {
     struct native *native = (struct native *)sandbox;
@@ -68,7 +66,7 @@ static bool native_leave(struct sandbox *sandbox)
     /* Who lets go last takes the file systems apart. That can be init, which nobody waits for. */
     fd_close(&sandbox->proc_fd);
     fd_close(&native->memory);
-    return native->plan->cgroup.version != 2 && native_cgroup_remove(&native->cgroup) == 0;
+    return native->plan->cgroup.version == 0 || native->janitor.pid > 0;
 }
 
 static void native_free(struct sandbox *sandbox)
@@ -81,9 +79,9 @@ static void native_free(struct sandbox *sandbox)
     if (native->plan->cgroup.version == 1)
         native_cgroup_remove(&native->cgroup);
     if (sandbox->exit_fd >= 0 && !native->reaped) {
-        native_kill(sandbox);
+        native_kill(sandbox, false);
         wait_for_end(sandbox);
-        native_kill(sandbox);
+        native_kill(sandbox, true);
         sys_pidfd_wait(sandbox->exit_fd, true, &native->exit);
     }
     sys_ids_release(&native->holder);
@@ -97,14 +95,22 @@ static void native_free(struct sandbox *sandbox)
         fd_close(&native->joins[i]);
     account_free(native->account);
     native_cgroup_clear(&native->cgroup);
+    janitor_dismiss(&native->janitor);
     free(native);
 }
 
 /* ---- Starting ---- */
 
+static int make_groups(struct native *native, struct hutch_error *err)
+{
+    int r = janitor_start(&native->janitor, native->plan, err);
+
+    return r < 0 ? r : native_cgroup_make(&native->cgroup, native->plan, err);
+}
+
 static int make_groups_v1(struct native *native, struct hutch_error *err)
 {
-    int r = native_cgroup_make(&native->cgroup, native->plan, err);
+    int r = make_groups(native, err);
 
     if (r == 0)
         r = native_cgroup_join_fds(&native->cgroup, native->joins, err);
@@ -158,7 +164,7 @@ static int native_start(const struct plan *plan, struct sandbox **ret, struct hu
     native->usage = unknown_usage;
     for (size_t i = 0; i < mount_count; i++)
         trees[i] = -1;
-    int r = plan->cgroup.version == 2 ? native_cgroup_make(&native->cgroup, plan, err) : 0;
+    int r = plan->cgroup.version == 2 ? make_groups(native, err) : 0;
     if (r == 0)
         r = native_make_trees(plan, &native->holder, trees, err);
     if (r == 0)

@@ -43,7 +43,6 @@ static int start_first(struct init *init)
 
 static int own_process(struct init *init)
 {
-    signal(SIGCHLD, SIG_DFL); /* children of who ignores it cannot be waited for */
     init->umask = umask(0);
     int r = ret_errno(setsid());
     if (r < 0 && r != -EPERM) /* EPERM: already a leader */
@@ -97,20 +96,17 @@ static int take_ids(struct init *init)
     return r < 0 ? r : sys_undumpable();
 }
 
-/* What every process of the sandbox lacks from its beginning. */
+/* What every process of the sandbox lacks from its beginning, and how it takes signals. */
 static int drop_privileges(struct init *init)
 {
     int r = sys_keyring_leave();
 
+    sys_signals_reset(); /* children of who ignores SIGCHLD cannot be waited for */
     if (r == 0)
         r = sys_no_new_privs();
     if (r == 0)
-        r = start_first(init);
-    if (r < 0 || !init->plan->lasting)
-        return r;
-    /* For the commands to come. The first one's process sees to itself, and init executes nothing. */
-    sys_signals_reset();
-    return sys_drop_bounding();
+        r = sys_drop_bounding();
+    return r < 0 ? r : start_first(init);
 }
 
 static int open_signals(void)

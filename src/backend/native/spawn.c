@@ -267,16 +267,13 @@ static int make_network(struct init_spawn *spawn)
     return r < 0 ? r : 0;
 }
 
-/* The first of all is as init was when it began; who comes later is as init is then. */
+/* The first of all is as init was when it was made; who comes later is as init is then. */
 static int begin_first(struct init_spawn *spawn)
 {
     int r = spawn->plan->net == NET_NONE ? make_network(spawn) : 0;
 
     if (r == 0)
-        r = sys_drop_bounding();
-    if (r == 0)
         r = sys_drop_capabilities();
-    sys_signals_reset();
     sys_word_wait(&spawn->placed); /* init has also left our choice of processors alone by then */
     return r;
 }

@@ -9,9 +9,6 @@
 
 #include "plan/plan.h"
 
-#include <sys/socket.h>
-#include <sys/un.h>
-
 #include "../scratch.h"
 
 /* What could be somebody's secret, a workspace full of links, and links of the user's own. */
@@ -53,14 +50,9 @@ static int setup(void **state)
 
     scratch_make(tree);
     setenv("HOME", at("@/home"), 1);
-    for (size_t i = 0; i < ARRAY_LEN(sockets); i++) {
-        struct sockaddr_un address = {.sun_family = AF_UNIX};
-        fd_auto int sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-        snprintf(address.sun_path, sizeof(address.sun_path), "%s", at(sockets[i]));
-        if (bind(sock, (struct sockaddr *)&address, sizeof(address)) < 0)
+    for (size_t i = 0; i < ARRAY_LEN(sockets); i++)
+        if (scratch_socket(sockets[i]) < 0)
             return -1;
-    }
     return chdir(at("@/ws"));
 }
 

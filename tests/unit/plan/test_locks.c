@@ -10,8 +10,6 @@
 #include "plan/passes.h"
 
 #include <errno.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 
 #include "../scratch.h"
 #include "filter/filter.h"
@@ -39,14 +37,9 @@ static int setup(void **state)
     write_file("@/broken.json", "{\"defaultAction\":\"SCMP_ACT_ALLOW\",");
     write_file("@/strange.json", "{\"defaultAction\":\"SCMP_ACT_SOMETIMES\"}");
     write_file("@/strict", "not the shipped one");
-    for (size_t i = 0; i < ARRAY_LEN(sockets); i++) {
-        struct sockaddr_un address = {.sun_family = AF_UNIX};
-        fd_auto int sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-        snprintf(address.sun_path, sizeof(address.sun_path), "%s", at(sockets[i]));
-        if (bind(sock, (struct sockaddr *)&address, sizeof(address)) < 0)
+    for (size_t i = 0; i < ARRAY_LEN(sockets); i++)
+        if (scratch_socket(sockets[i]) < 0)
             return -1;
-    }
     setenv("HOME", scratch, 1);
     return chdir(scratch);
 }

@@ -468,7 +468,7 @@ static void documents_speak_of_the_workspace(void **state)
          WS "bind+ @/ws/a pinned\nbind @/ws/a/b protect\nbind+ @/ws/to-a pinned\n", NULL, 0},
         {"{\"filesystem\":{\"protect\":[\"none\"]}}", WS, "@/ws none\n", 0},
         {"{\"filesystem\":{\"protect\":[\".git/hooks\",\".git/config\"]}}", WS,
-         "@/ws .git/config\n@/ws .git/hooks\n", 0},
+         "@/ws .git/hooks\n@/ws .git/config\n", 0},
         {"{\"filesystem\":{\"protect\":[\"file/hooks\"]}}", WS "bind @/ws/file protect\n", NULL, 0},
         {"{\"filesystem\":{\"protect\":[\"gone\"]}}", WS "bind+ @/ws/gone pinned\n", "@/ws none\n",
          0},

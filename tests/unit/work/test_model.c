@@ -484,7 +484,9 @@ static void same_as_plain_calls(void **state)
     assert_int_equal(mkdir(at("@/copy"), 0755), 0);
     for (size_t i = 0; i < ARRAY_LEN(operations); i++)
         all += operations[i].weight;
-    for (unsigned n = 0; n < OPERATIONS; n++) {
+    /* What differs for root is whose files they are: a part of it is enough. */
+    unsigned count = geteuid() == 0 ? OPERATIONS / 4 : OPERATIONS;
+    for (unsigned n = 0; n < count; n++) {
         unsigned pick = dice(all), i = 0;
 
         while (pick >= operations[i].weight)
