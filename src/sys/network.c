@@ -16,10 +16,22 @@ int sys_network_new(void)
     return ret_errno(unshare(CLONE_NEWNET));
 }
 
+static int any_socket(void)
+{
+    return ret_errno(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+}
+
+int sys_network_open(void)
+{
+    fd_auto int sock = any_socket();
+
+    return sock < 0 ? sock : ret_errno(ioctl(sock, K_SIOCGSKNS));
+}
+
 int sys_network_up(void)
 {
     struct ifreq request = {.ifr_name = "lo"};
-    fd_auto int sock = ret_errno(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    fd_auto int sock = any_socket();
     if (sock < 0)
         return sock;
 
@@ -27,8 +39,7 @@ int sys_network_up(void)
     if (r < 0)
         return r;
     request.ifr_flags = (short)(request.ifr_flags | IFF_UP);
-    r = ret_errno(ioctl(sock, SIOCSIFFLAGS, &request));
-    return r < 0 ? r : ret_errno(ioctl(sock, K_SIOCGSKNS));
+    return ret_errno(ioctl(sock, SIOCSIFFLAGS, &request));
 }
 
 int sys_network_enter(int ns)

@@ -10,8 +10,8 @@
  *                   network beside all that follows.
  *                   Mustn't: make a file before that (it would have no owner).
  *  3. files         Should: build the plan's file system and enter it.
- *  4. locks         Should: close every inherited descriptor, put a filter on, enter the network, drop
- *                   all capabilities.
+ *  4. locks         Should: close every inherited descriptor, put a filter on, enter the network and
+ *                   take it up, drop all capabilities.
  *                   Mustn't: keep anything of the engine but the socket and its pidfd.
  *  5. serve         Should: start commands, answer for their filters, pass signals on, reap, report;
  *                   end with the engine.

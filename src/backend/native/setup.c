@@ -96,7 +96,11 @@ static int take_ids(struct init *init)
     return r < 0 ? r : sys_undumpable();
 }
 
-/* What every process of the sandbox lacks from its beginning, and how it takes signals. */
+/*
+ * What every process of the sandbox lacks from its beginning, and how it takes signals. The bounding set takes
+ * a call for each capability: the first command's process drops its own while we build the files, and we ours
+ * when it has what it waits for.
+ */
 static int drop_privileges(struct init *init)
 {
     int r = sys_keyring_leave();
@@ -104,8 +108,6 @@ static int drop_privileges(struct init *init)
     sys_signals_reset(); /* children of who ignores SIGCHLD cannot be waited for */
     if (r == 0)
         r = sys_no_new_privs();
-    if (r == 0)
-        r = sys_drop_bounding();
     return r < 0 ? r : start_first(init);
 }
 
@@ -213,11 +215,12 @@ static int place(struct init *init)
 static int put_on_filter(struct init *init)
 {
     const struct filter *filter = init->plan->init_filter;
+    int r = sys_drop_bounding();
 
-    return sys_seccomp_load(filter->code, filter->len);
+    return r < 0 ? r : sys_seccomp_load(filter->code, filter->len);
 }
 
-/* Into the network that the first command's process has made. */
+/* Into the network that the first command's process has made. That has locks to put on; we take it up. */
 static int enter_network(struct init *init)
 {
     if (init->plan->net != NET_NONE)
@@ -227,7 +230,7 @@ static int enter_network(struct init *init)
         return init->spare.network;
     int r = sys_network_enter(init->spare.network);
     fd_close(&init->spare.network);
-    return r;
+    return r < 0 ? r : sys_network_up();
 }
 
 int init_finish_set_up(struct init *init)

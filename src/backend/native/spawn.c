@@ -260,7 +260,7 @@ static int make_network(struct init_spawn *spawn)
 
     sys_lock(&spawn->table, NULL);
     if (r == 0)
-        r = sys_network_up();
+        r = sys_network_open();
     spawn->network = r; /* and init's from now on */
     sys_unlock(&spawn->table);
     sys_word_set(&spawn->made);
@@ -272,6 +272,8 @@ static int begin_first(struct init_spawn *spawn)
 {
     int r = spawn->plan->net == NET_NONE ? make_network(spawn) : 0;
 
+    if (r == 0)
+        r = sys_drop_bounding();
     if (r == 0)
         r = sys_drop_capabilities();
     sys_word_wait(&spawn->placed); /* init has also left our choice of processors alone by then */

@@ -70,8 +70,8 @@ static int look_at_new(ino_t before)
         return 77;
     if (r < 0 || has_loopback())
         return 1;
-    int first = sys_network_up();
-    if (first < 0)
+    int first = sys_network_open();
+    if (first < 0 || has_loopback() || sys_network_up() < 0)
         return 1;
     if (open_fds() != open_before + 1 || fcntl(first, F_GETFD) != FD_CLOEXEC)
         return 2;
@@ -90,8 +90,9 @@ static int look_at_new(ino_t before)
         return 6;
 
     /* From one to the other and back. */
-    int second = sys_network_new() < 0 ? -1 : sys_network_up();
-    if (second < 0 || namespace_of_ours() == mine || !is_namespace(second, namespace_of_ours()))
+    int second = sys_network_new() < 0 ? -1 : sys_network_open();
+    if (second < 0 || has_loopback() || namespace_of_ours() == mine ||
+        !is_namespace(second, namespace_of_ours()))
         return 7;
     if (sys_network_enter(first) < 0 || namespace_of_ours() != mine || !has_loopback())
         return 8;
