@@ -398,7 +398,7 @@ HUTCH_API int hutch_run_start(const struct hutch_policy *policy,
                               void *arg, struct hutch_run **ret, struct hutch_error *err);
 
 /* A descriptor that is readable when there is something to do. Owned by the run. */
-HUTCH_API int hutch_run_fd(const struct hutch_run *run);
+HUTCH_API int hutch_run_fd(struct hutch_run *run);
 
 /*
  * Do what there is to do, waiting at most `timeout_ms` for it (-1: for ever, 0: not at all).

@@ -57,7 +57,7 @@ int hutch_run_start(const struct hutch_policy *policy, const struct hutch_comman
                  : err_in(run_start(&policy->policy, &known, on_event, arg, ret, err), "run", err);
 }
 
-int hutch_run_fd(const struct hutch_run *run)
+int hutch_run_fd(struct hutch_run *run)
 {
     return run ? run_fd(run) : HUTCH_EINVALID;
 }

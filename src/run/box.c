@@ -31,6 +31,7 @@ int box_new(const struct policy *policy, bool lasting, hutch_event_fn *on_event,
         return err_oom(err);
     box->on_event = on_event;
     box->arg = arg;
+    box->loop = (struct loop)LOOP_INIT;
     box->usage.user_us = box->usage.system_us = SANDBOX_UNKNOWN;
     int r = plan_build(policy, &box->plan, err);
     if (r < 0) {
@@ -205,6 +206,7 @@ void box_free(struct hutch_sandbox *box)
         run->box = NULL;
     if (box->sandbox)
         box->sandbox->ops->free(box->sandbox);
+    loop_close(&box->loop);
     disk_clear(&box->disk);
     plan_free(box->plan);
     free(box);

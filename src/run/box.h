@@ -9,6 +9,7 @@
 
 #include "backend/backend.h"
 #include "run/disk.h"
+#include "run/loop.h"
 
 struct hutch_run;
 struct policy;
@@ -26,6 +27,7 @@ struct hutch_sandbox {
     const struct hutch_fact *enforced;
     struct sandbox_usage usage; /* as measured last, by any run */
     struct disk disk;
+    struct loop loop; /* of a run that is over, for the next */
     hutch_event_fn *on_event;
     void *arg;
     struct hutch_run *runs; /* by `next` */

@@ -47,7 +47,7 @@ static bool has_begun(const struct hutch_run *run)
 static void kill_sandbox(struct hutch_run *run)
 {
     struct sandbox *sandbox = run->box->sandbox;
-    bool timed = timer_set(&run->timer, TIMER_DEADLINE, LASTING_LAST_MS) == 0;
+    bool timed = timer_set(&run->loop.timer, TIMER_DEADLINE, LASTING_LAST_MS) == 0;
 
     sandbox->ops->kill(sandbox, run->ends_box || !timed);
     run->ends_box = true;
@@ -62,7 +62,7 @@ static void kill_all(struct hutch_run *run, enum sandbox_scope scope)
     uint64_t last_ms = run->owner ? LAST_MS : LASTING_LAST_MS;
     bool asked = (has_begun(run) || !run->owner) && !run->last_chance &&
                  signal_run(run, SIGKILL, scope) == 0 &&
-                 timer_set(&run->timer, TIMER_DEADLINE, last_ms) == 0;
+                 timer_set(&run->loop.timer, TIMER_DEADLINE, last_ms) == 0;
 
     run->last_chance = true;
     if (!asked)
@@ -77,7 +77,7 @@ int run_start_deadline(struct hutch_run *run)
 
     if (ends || run->command.timeout_ms == NUM_NO_LIMIT)
         return 0;
-    return timer_set(&run->timer, TIMER_DEADLINE, run->command.timeout_ms);
+    return timer_set(&run->loop.timer, TIMER_DEADLINE, run->command.timeout_ms);
 }
 
 /* First a request to everything in the sandbox, then, after the grace, no more requests. */
@@ -94,7 +94,7 @@ void run_on_deadline(struct hutch_run *run)
     run_emit(run, (struct hutch_event){.type = HUTCH_EVENT_RUN_TIMEOUT});
     /* Not started yet, not reachable, or no timer for the grace: then there is none. */
     if (!has_begun(run) || signal_run(run, SIGTERM, own_scope(run)) < 0 ||
-        timer_set(&run->timer, TIMER_DEADLINE, GRACE_MS) < 0)
+        timer_set(&run->loop.timer, TIMER_DEADLINE, GRACE_MS) < 0)
         kill_all(run, own_scope(run));
 }
 
@@ -139,7 +139,7 @@ int run_on_monitor(struct hutch_run *run, struct hutch_error *err)
         return 0;
     count_output(run);
     int count = monitor_step(&run->monitor, run->box->sandbox, findings, &next_ms);
-    int r = count < 0 ? 0 : timer_set(&run->timer, TIMER_MONITOR, next_ms);
+    int r = count < 0 ? 0 : timer_set(&run->loop.timer, TIMER_MONITOR, next_ms);
     if (r < 0)
         return err_sys(err, r, "limits", "cannot set the timer of the command");
     if (count == -E2BIG)
@@ -199,7 +199,7 @@ void run_abandon(struct hutch_run *run)
 {
     bool ended = run->exited || run->error.code || run->box->gone;
 
-    if (!ended && run->epoll >= 0)
+    if (!ended && run->loop.epoll >= 0)
         signal_run(run, SIGKILL, SCOPE_TREE);
     run->box->sandbox->ops->forget(run->box->sandbox, run->id);
 }

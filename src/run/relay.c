@@ -71,6 +71,7 @@ int relay_start(struct relay *relay, int epoll, uint32_t tag, const struct relay
         .capture = ends->capture,
         .on_output = ends->on_output,
         .arg = ends->arg,
+        .src_blocks = ends->src_blocks,
         .terminal_in = ends->terminal_in,
     };
     relay->dst_is_file = relay->dst >= 0 && is_kind(relay->dst, S_IFREG, S_IFREG);
@@ -202,9 +203,8 @@ static int step_read(struct relay *relay)
     char *data = relay->buffer ? relay->buffer : small;
     size_t size = relay->buffer ? RELAY_BUFFER : sizeof small;
 
-    /* Only when there is something: the caller's own descriptor may be a blocking one. */
     struct pollfd poll_fd = {.fd = relay->src, .events = POLLIN};
-    if (poll(&poll_fd, 1, 0) == 0)
+    if (relay->src_blocks && poll(&poll_fd, 1, 0) == 0)
         return wait_for_bytes(relay);
     ssize_t len = read(relay->src, data, size);
     if (len < 0 && errno == EAGAIN)

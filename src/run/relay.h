@@ -35,6 +35,7 @@ struct relay {
     bool src_polled; /* in the epoll set (a regular file cannot be) */
     bool dst_polled;
     bool dst_is_file; /* never full */
+    bool src_blocks;  /* it is the caller's, as it is */
     bool terminal_in; /* the end of input is a ^D to a terminal, not a close */
     char *buffer;
     size_t start; /* buffer[start, end) is read and not yet written */
@@ -55,6 +56,7 @@ struct relay_ends {
     struct capture *capture;
     relay_output_fn *on_output;
     void *arg;
+    bool src_blocks;
     bool terminal_in;
 };
 

@@ -66,9 +66,8 @@ static struct hutch_run *run_new(hutch_event_fn *on_event, void *arg,
     if (!run)
         return NULL;
     *run = (struct hutch_run){
-        .epoll = -1,
+        .loop = LOOP_INIT,
         .wake = -1,
-        .timer = {.fd = -1},
         .terminal = -1,
         .stdin_open = command->stdin_open,
         .stdin_fd = -1,
@@ -173,9 +172,10 @@ uint32_t run_id(const struct hutch_run *run)
     return run->id;
 }
 
-int run_fd(const struct hutch_run *run)
+int run_fd(struct hutch_run *run)
 {
-    return run->epoll;
+    run->loop_known = true;
+    return run->loop.epoll;
 }
 
 int run_signal(struct hutch_run *run, int signal, struct hutch_error *err)
@@ -213,11 +213,9 @@ void run_free(struct hutch_run *run)
         fd_close(&run->caller[i]);
     fd_close(&run->stdin_fd);
     fd_close(&run->terminal);
-    timer_close(&run->timer);
-    fd_close(&run->wake);
     if (run->box && !run->owner)
         run_abandon(run);
-    fd_close(&run->epoll);
+    run_close_loop(run);
     result_free(run->result);
     if (run->box) {
         own = run->owner ? run->box : NULL;

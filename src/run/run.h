@@ -20,7 +20,7 @@ int run_start_in(struct hutch_sandbox *box, const struct hutch_command *command,
                  hutch_event_fn *on_event, void *arg, struct hutch_run **ret,
                  struct hutch_error *err);
 
-int run_fd(const struct hutch_run *run);
+int run_fd(struct hutch_run *run);
 
 /* 1 when over, 0 before, negative when the sandbox could not be set up or broke. */
 int run_step(struct hutch_run *run, int timeout_ms, struct hutch_error *err);

@@ -29,9 +29,9 @@
 #include "base/fd.h"
 #include "run/box.h"
 #include "run/capture.h"
+#include "run/loop.h"
 #include "run/monitor.h"
 #include "run/relay.h"
-#include "run/timer.h"
 
 #define VIOLATIONS_MAX 128
 
@@ -58,9 +58,9 @@ struct hutch_run {
     struct arena *arena;
     struct arena own_arena; /* of a run whose sandbox stays */
     struct plan_command command;
-    int epoll;
-    int wake; /* readable when another run's step has taken something for this one; -1: alone */
-    struct timer timer;
+    struct loop loop;
+    bool loop_known; /* to the caller, in whose sets it may be; or not all is in it any more */
+    int wake; /* readable when another run's step has taken something for this one; -1: always alone */
     int terminal;       /* master, for resizing; -1 without one */
     int terminal_error; /* -errno: it could not be connected */
     struct relay input;
@@ -101,6 +101,7 @@ int run_no_box(struct hutch_error *err);
  * true; and that there was.
  */
 int run_open_loop(struct hutch_run *run);
+void run_close_loop(struct hutch_run *run);
 int run_on_event(struct hutch_run *run, struct sandbox_event *event);
 void run_wake(const struct hutch_run *run);
 

@@ -11,33 +11,48 @@
 #include "sys/clock.h"
 #include "sys/ret.h"
 
-static int watch(struct hutch_run *run, int fd, enum run_tag tag)
+/* Runs that are in a sandbox together take what there is for each other. */
+static int open_wakes(const struct hutch_sandbox *box)
 {
-    struct epoll_event event = {.events = EPOLLIN, .data.u32 = tag};
+    int r = 0;
 
-    return ret_errno(epoll_ctl(run->epoll, EPOLL_CTL_ADD, fd, &event));
+    for (struct hutch_run *run = box->runs; r >= 0 && run; run = run->next) {
+        if (run->wake >= 0 || run->loop.epoll < 0)
+            continue;
+        r = run->wake = ret_errno(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+        if (r >= 0)
+            r = loop_watch(&run->loop, run->wake, TAG_WAKE);
+    }
+    return r < 0 ? r : 0;
 }
 
 int run_open_loop(struct hutch_run *run)
 {
-    const struct sandbox *sandbox = run->box->sandbox;
+    struct hutch_sandbox *box = run->box;
+    int r = 0;
 
-    run->epoll = ret_errno(epoll_create1(EPOLL_CLOEXEC));
-    if (run->epoll < 0)
-        return run->epoll;
-    int r = watch(run, sandbox->events_fd, TAG_EVENTS);
-    if (r == 0)
-        r = watch(run, sandbox->exit_fd, TAG_EXIT);
-    if (r == 0 && !run->owner) {
-        r = run->wake = ret_errno(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-        if (r >= 0)
-            r = watch(run, run->wake, TAG_WAKE);
-    }
-    if (r >= 0)
-        r = timer_open(&run->timer);
-    if (r == 0)
-        r = run_start_deadline(run);
-    return r < 0 ? r : watch(run, run->timer.fd, TAG_TIMER);
+    if (box->loop.epoll >= 0)
+        run->loop = loop_take(&box->loop);
+    else
+        r = loop_open(&run->loop, box->sandbox);
+    if (r == 0 && box->run_count > 1)
+        r = open_wakes(box);
+    return r < 0 ? r : run_start_deadline(run);
+}
+
+/* For the next run, if it is as it was in the beginning and nobody else knows it. */
+void run_close_loop(struct hutch_run *run)
+{
+    struct hutch_sandbox *box = run->box;
+    bool keep = box && !run->owner && run->state == RUN_OVER && !run->loop_known &&
+                !run->stdin_open && !box->gone && box->loop.epoll < 0;
+
+    if (run->wake >= 0)
+        loop_unwatch(&run->loop, run->wake);
+    fd_close(&run->wake);
+    if (keep)
+        box->loop = loop_take(&run->loop);
+    loop_close(&run->loop);
 }
 
 /* ---- What the sandbox says ---- */
@@ -78,7 +93,7 @@ static int begin_to_supervise(struct hutch_run *run, struct hutch_error *err)
     int r = run_start_deadline(run);
     /* Nothing is looked at yet: most commands are over before that, and should not wait for us. */
     if (r == 0)
-        r = timer_set(&run->timer, TIMER_MONITOR, MONITOR_FIRST_MS);
+        r = timer_set(&run->loop.timer, TIMER_MONITOR, MONITOR_FIRST_MS);
     run->supervised = true;
     return r < 0 ? err_sys(err, r, "run", "cannot set the timers of the command") : 0;
 }
@@ -167,8 +182,8 @@ static int on_gone(struct hutch_run *run, struct hutch_error *err)
 {
     const struct sys_exit *ended = &run->box->exit;
 
-    epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->box->sandbox->exit_fd, NULL);
-    epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->box->sandbox->events_fd, NULL);
+    loop_unwatch(&run->loop, run->box->sandbox->exit_fd);
+    loop_unwatch(&run->loop, run->box->sandbox->events_fd);
     if (run->exited || run->error.code)
         return 0;
     if (run->ending == HUTCH_EXITED && run->state == RUN_RUNNING)
@@ -220,7 +235,7 @@ static bool is_drained(const struct hutch_run *run, const struct relay *output)
 
 static int on_timer(struct hutch_run *run, struct hutch_error *err)
 {
-    int due = timer_take(&run->timer);
+    int due = timer_take(&run->loop.timer);
 
     if (due < 0)
         return err_sys(err, due, "run", "cannot set the timers of the command");
@@ -283,7 +298,7 @@ static int conclude(struct hutch_run *run, struct hutch_error *err)
 static int step(struct hutch_run *run, int timeout_ms, struct hutch_error *err)
 {
     struct epoll_event events[8];
-    int count = epoll_wait(run->epoll, events, 8, timeout_ms);
+    int count = epoll_wait(run->loop.epoll, events, 8, timeout_ms);
 
     if (count < 0 && errno != EINTR)
         return err_sys(err, -errno, "run", "cannot wait for the sandbox");
@@ -292,8 +307,10 @@ static int step(struct hutch_run *run, int timeout_ms, struct hutch_error *err)
         if (r < 0)
             return r;
         /* Init's socket ends before init does. All of it was read; it would only keep us busy. */
-        if (events[i].data.u32 == TAG_EVENTS && (events[i].events & EPOLLHUP))
-            epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->box->sandbox->events_fd, NULL);
+        if (events[i].data.u32 == TAG_EVENTS && (events[i].events & EPOLLHUP)) {
+            loop_unwatch(&run->loop, run->box->sandbox->events_fd);
+            run->loop_known = true;
+        }
     }
     return conclude(run, err);
 }

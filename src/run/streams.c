@@ -60,14 +60,15 @@ static int start_output(struct hutch_run *run, int stream, int *src)
         ends.capture = &run->capture[stream - 1];
     int r = nonblocking(*src);
     return r < 0 ? r
-                 : relay_start(&run->output[stream - 1], run->epoll,
+                 : relay_start(&run->output[stream - 1], run->loop.epoll,
                                stream == 1 ? TAG_STDOUT : TAG_STDERR, &ends);
 }
 
 /* Connect the caller's input to `dst`. Takes *dst. Without input the command sees its end. */
 static int start_input(struct hutch_run *run, int *dst, bool terminal)
 {
-    struct relay_ends ends = {.src = &run->caller[0], .dst = dst, .terminal_in = terminal};
+    struct relay_ends ends = {
+        .src = &run->caller[0], .dst = dst, .src_blocks = true, .terminal_in = terminal};
 
     if (run->caller[0] < 0 && !run->stdin_open) {
         fd_close(dst);
@@ -78,7 +79,7 @@ static int start_input(struct hutch_run *run, int *dst, bool terminal)
         run->stdin_fd = fd_take(dst);
         return 0;
     }
-    return r < 0 ? r : relay_start(&run->input, run->epoll, TAG_STDIN, &ends);
+    return r < 0 ? r : relay_start(&run->input, run->loop.epoll, TAG_STDIN, &ends);
 }
 
 int run_start_pipes(struct hutch_run *run, int stdio[3])
@@ -171,8 +172,8 @@ int run_write(struct hutch_run *run, const void *data, size_t len, struct hutch_
         return no_reader(err);
     }
     if ((size_t)(done < 0 ? 0 : done) < len &&
-        epoll_ctl(run->epoll, EPOLL_CTL_MOD, run->stdin_fd, &room) < 0 &&
-        epoll_ctl(run->epoll, EPOLL_CTL_ADD, run->stdin_fd, &room) < 0)
+        epoll_ctl(run->loop.epoll, EPOLL_CTL_MOD, run->stdin_fd, &room) < 0 &&
+        epoll_ctl(run->loop.epoll, EPOLL_CTL_ADD, run->stdin_fd, &room) < 0)
         return err_sys(err, -errno, "stdin", "cannot wait for room");
     return done < 0 ? 0 : (int)done;
 }

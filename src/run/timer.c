@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run/timer.h"
 
+#include <string.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -18,6 +19,11 @@ int timer_open(struct timer *timer)
 void timer_close(struct timer *timer)
 {
     fd_close(&timer->fd);
+}
+
+void timer_forget(struct timer *timer)
+{
+    memset(timer->due_ns, 0, sizeof timer->due_ns);
 }
 
 /* Nothing to do when it is readable before that anyway. */

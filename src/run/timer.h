@@ -15,6 +15,9 @@ struct timer {
 int timer_open(struct timer *timer);
 void timer_close(struct timer *timer);
 
+/* Nothing is waited for any more. The descriptor may be readable once for nothing. */
+void timer_forget(struct timer *timer);
+
 /* Have something be due so long from now, instead of when it was set for before. */
 int timer_set(struct timer *timer, enum timer_for what, uint64_t ms);
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "drive.h"
@@ -284,6 +285,49 @@ static void own_loop(void)
     hutch_sandbox_close(sandbox);
 }
 
+/* What a run waits with is the next one's, unless the caller has it in a set of its own. */
+static void loops_do_not_meet(void)
+{
+    struct hutch_sandbox *sandbox = open_sandbox(NULL, NULL, NULL);
+    struct epoll_event event = {.events = EPOLLIN};
+    int mine = epoll_create1(EPOLL_CLOEXEC);
+
+    check_exec(sandbox, "echo first", 0, "first\n");
+    for (int i = 0; i < 2; i++) {
+        struct hutch_run *run = start(sandbox, SH("echo seen"), false);
+        REQUIRE(epoll_ctl(mine, EPOLL_CTL_ADD, hutch_run_fd(run), &event) == 0);
+        hutch_result_free(finish(run));
+        check_exec(sandbox, "echo between", 0, "between\n");
+        CHECK_INT(0, epoll_wait(mine, &event, 1, 0));
+    }
+    close(mine);
+    hutch_sandbox_close(sandbox);
+}
+
+/*
+ * The first was alone when it began, and nobody steps it while the other takes what is for it. Its streams
+ * stay open, and say nothing.
+ */
+static void a_late_second(void)
+{
+    struct hutch_sandbox *sandbox = open_sandbox(NULL, NULL, NULL);
+    struct hutch_run *first = start(sandbox, SH("sleep 1000 & echo $$ > /tmp/pid; exec cat"), true);
+    struct pollfd ready = {.fd = hutch_run_fd(first), .events = POLLIN};
+    struct hutch_run *second = start(
+        sandbox, SH("until [ -s /tmp/pid ]; do :; done; kill -9 $(cat /tmp/pid); echo second"),
+        false);
+    struct hutch_result *result = finish(second);
+    CHECK_TEXT("second\n", result->stdout_data);
+    hutch_result_free(result);
+    do
+        REQUIRE(poll(&ready, 1, (int)SLACK_MS) == 1);
+    while (hutch_run_step(first, 0, &err) == 0);
+    result = finish(first);
+    CHECK_INT(SIGKILL, result->signal);
+    hutch_result_free(result);
+    hutch_sandbox_close(sandbox);
+}
+
 static void much_input(void)
 {
     struct hutch_sandbox *sandbox = open_sandbox(NULL, NULL, NULL);
@@ -451,6 +495,8 @@ int main(void)
         {"no way through descriptors", no_way_through_descriptors},
         {"several at once", at_once},
         {"several in the caller's own loop", own_loop},
+        {"what one run waits with, and the caller's set", loops_do_not_meet},
+        {"a second run while the first is not looked at", a_late_second},
         {"input as long as it likes", much_input},
         {"deadline is the run's own", deadline_is_the_runs_own},
         {"cancelling one run", cancelled},

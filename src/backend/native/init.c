@@ -145,11 +145,15 @@ static void look(struct init *init)
 /* Whether something has come to be in a watched directory since the last look. Empties FD_SIGNALS. */
 static bool has_changed(void)
 {
-    struct signalfd_siginfo info;
+    struct signalfd_siginfo infos[4];
     bool changed = false;
+    ssize_t len;
 
-    while (read(FD_SIGNALS, &info, sizeof info) > 0)
-        changed = changed || info.ssi_signo == WATCH_SIGNAL;
+    do {
+        len = read(FD_SIGNALS, infos, sizeof infos);
+        for (size_t i = 0; (ssize_t)((i + 1) * sizeof *infos) <= len; i++)
+            changed = changed || infos[i].ssi_signo == WATCH_SIGNAL;
+    } while (len == (ssize_t)sizeof infos);
     return changed;
 }
 

@@ -313,15 +313,15 @@ SYS_OWN_STACK static int spare_main(void *arg)
     r = put_on_locks(spawn);
     if (r < 0)
         fail(spawn, EXEC_STEP_LOCKS, r);
+    r = ret_errno(unshare(CLONE_FS));
+    if (r < 0)
+        fail(spawn, EXEC_STEP_LOCKS, r);
     r = wait_for_go(spawn);
     if (r == 0)
         r = join_groups(spawn);
     if (r < 0)
         fail(spawn, EXEC_STEP_LIMITS, r);
     arrange_streams(spawn);
-    r = ret_errno(unshare(CLONE_FS));
-    if (r < 0)
-        fail(spawn, EXEC_STEP_LOCKS, r);
     umask((mode_t)spawn->umask);
     if (chdir(spawn->cwd) < 0)
         fail(spawn, EXEC_STEP_CWD, -errno);

@@ -50,6 +50,23 @@ static void each_is_due_once(void **state)
     timer_close(&timer);
 }
 
+static void what_is_forgotten_is_never_due(void **state)
+{
+    struct timer timer;
+
+    (void)state;
+    assert_int_equal(0, timer_open(&timer));
+    assert_int_equal(0, timer_set(&timer, TIMER_DEADLINE, 1));
+    timer_forget(&timer);
+    assert_int_equal(0, timer_set(&timer, TIMER_MONITOR, 3));
+    int due = 0;
+    while (due == 0) /* once for nothing */
+        due = wait_and_take(&timer);
+    assert_int_equal(MONITOR, due);
+    assert_false(is_armed(&timer));
+    timer_close(&timer);
+}
+
 static void the_earlier_comes_first_whichever_was_set_first(void **state)
 {
     (void)state;
@@ -101,6 +118,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_is_due_once),
+        cmocka_unit_test(what_is_forgotten_is_never_due),
         cmocka_unit_test(the_earlier_comes_first_whichever_was_set_first),
         cmocka_unit_test(what_is_put_off_is_due_later),
         cmocka_unit_test(both_can_be_due),
