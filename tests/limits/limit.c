@@ -47,6 +47,11 @@ const char *limit_tier(void)
     return limit_enforced(&run, "cgroup");
 }
 
+bool limit_by_systemd(void)
+{
+    return getenv("LIMITS_BY_SYSTEMD") != NULL;
+}
+
 static struct {
     const char *name;
     const char **paths;
@@ -56,8 +61,13 @@ static struct {
 
 static int look_at_cgroup(const char *path, const struct stat *st, int type, struct FTW *at)
 {
+    size_t len = strlen(search.name);
+    const char *name = path + at->base;
+    bool found = strncmp(name, search.name, len) == 0 &&
+                 (!name[len] || strcmp(name + len, ".scope") == 0);
+
     (void)st;
-    if (type == FTW_D && strcmp(path + at->base, search.name) == 0 && search.count < search.max)
+    if (type == FTW_D && found && search.count < search.max)
         search.paths[search.count++] = box_text("%s", path);
     return 0;
 }

@@ -100,8 +100,10 @@ void limit_check_clean(const struct limit_run *run);
 double limit_slow(void);
 /* "v2", "v1" or "false": what a sandbox with limits has here. */
 const char *limit_tier(void);
+/* Whether the user's systemd makes the groups; LIMITS_BY_SYSTEMD says so. */
+bool limit_by_systemd(void);
 /* A note for whoever reads the log. */
 void limit_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* The directories called `name` in all hierarchies of control groups; their number, at most `max`. */
+/* The directories called `name`, as a group or a scope, in all hierarchies of control groups; their number, at most `max`. */
 size_t limit_cgroups(const char *name, const char **ret, size_t max);

@@ -34,18 +34,14 @@
 #include <unistd.h>
 
 #include "backend/backend.h"
-#include "backend/native/request.h"
 #include "backend/native/state.h"
 #include "backend/native/tree.h"
 #include "base/fd.h"
 #include "sys/clock.h"
 #include "sys/message.h"
 #include "sys/process.h"
-#include "sys/ret.h"
-#include "sys/terminal.h"
 
 #define REPORTS_MAX 100
-#define SPARES_MAX 5 /* that one command may use up */
 
 void init_step_done(struct init *init, enum proto_step step)
 {
@@ -57,7 +53,7 @@ void init_step_done(struct init *init, enum proto_step step)
 
 static _Noreturn void end(struct init *init);
 
-static void answer(struct init *init, struct proto_answer message, const int *fds, size_t fd_count)
+void init_answer(struct init *init, struct proto_answer message, const int *fds, size_t fd_count)
 {
     memcpy(message.step_ns, init->step_ns, sizeof message.step_ns);
     if (sys_message_send(init->sock, &message, sizeof message, fds, fd_count) >= 0)
@@ -75,8 +71,7 @@ bool init_is_over(void)
     return poll(fds, 2, 0) > 0;
 }
 
-/* READY or STARTED. The first of them brings the engine what it measures by. */
-static void answer_well(struct init *init, struct proto_answer message, int terminal)
+void init_answer_well(struct init *init, struct proto_answer message, int terminal)
 {
     int fds[PROTO_FD_COUNT + 1];
     size_t count = 0;
@@ -91,7 +86,7 @@ static void answer_well(struct init *init, struct proto_answer message, int term
     }
     if (terminal >= 0)
         fds[count++] = terminal;
-    answer(init, message, fds, count);
+    init_answer(init, message, fds, count);
     if (init->introduced)
         return;
     init->introduced = true;
@@ -105,13 +100,14 @@ static void answer_well(struct init *init, struct proto_answer message, int term
 
 static _Noreturn void give_up(struct init *init, enum proto_step step, uint32_t index, int r)
 {
-    answer(init,
-           (struct proto_answer){.type = PROTO_FAILED, .step = step, .index = index, .error = -r},
-           NULL, 0);
+    init_answer(
+        init,
+        (struct proto_answer){.type = PROTO_FAILED, .step = step, .index = index, .error = -r},
+        NULL, 0);
     _exit(1);
 }
 
-static void finish_set_up(struct init *init)
+void init_must_be_ready(struct init *init)
 {
     int r = init_finish_set_up(init);
 
@@ -133,7 +129,7 @@ static _Noreturn void lose(struct init *init, int mount)
     give_up(init, STEP_MOUNTS, (uint32_t)mount, -EIDRM);
 }
 
-static void look(struct init *init)
+void init_look(struct init *init)
 {
     int lost = cover_find_lost(&init->cover);
 
@@ -209,230 +205,9 @@ static void report_violation(void *arg, uint32_t run, const struct proto_violati
         return;
     }
     reports->told++;
-    answer(init,
-           (struct proto_answer){.type = PROTO_VIOLATION, .run = run, .violation = *violation},
-           NULL, 0);
-}
-
-/* NULL: as many commands run as there may be. */
-static struct init_run *find_free_run(struct init *init)
-{
-    for (size_t i = 0; i < PROTO_RUNS_MAX; i++)
-        if (init->runs[i].pid == 0)
-            return &init->runs[i];
-    return NULL;
-}
-
-/*
- * Its output streams are held open until the engine has been told that it ended: their end would wake the
- * engine before, for nothing. Takes them, and the listener.
- */
-static void remember(struct init *init, struct init_run *ret, const struct proto_request *request,
-                     pid_t pid, struct init_spawn *spawn)
-{
-    *ret = (struct init_run){
-        .run = request->run,
-        .pid = pid,
-        .last = request->last,
-        .held = {fd_take(&spawn->stdio[1]), fd_take(&spawn->stdio[2])},
-    };
-    init->nobodys.told = 0;
-    notify_add(&init->notify, fd_take(&spawn->listener), request->run);
-}
-
-static void exec_failed(struct init *init, const struct proto_request *request,
-                        enum proto_exec_step step, int r)
-{
-    answer(init,
-           (struct proto_answer){
-               .type = PROTO_EXEC_FAILED, .run = request->run, .step = step, .error = -r},
-           NULL, 0);
-    if (request->last)
-        _exit(0);
-}
-
-/* ---- The spare ---- */
-
-/* A command that takes long to start, for whatever reason, keeps nobody from being watched. */
-static void watch_meanwhile(void *arg)
-{
-    look(arg);
-}
-
-struct init_spawn init_new_spawn(struct init *init)
-{
-    return (struct init_spawn){
-        .meanwhile = watch_meanwhile,
-        .arg = init,
-        .plan = init->plan,
-        .umask = init->umask,
-        .stdio = {-1, -1, -1},
-        .terminal = -1,
-        .landlock = init->landlock,
-        .stack = init->stack,
-        .stack_size = STACK_BYTES,
-        .listener = -1,
-        .go = {FD_GO_READ, FD_GO_WRITE},
-        .number = ++init->spares,
-    };
-}
-
-/*
- * A command of a sandbox that lasts finds most of its start done: clone, limits and locks, which take
- * longer than all the rest. What is made for nothing costs a process and no memory.
- */
-static int make_spare(struct init *init)
-{
-    if (!init->plan->lasting || init->spare_pid)
-        return 0;
-    init->spare = init_new_spawn(init);
-    int pid = init_spawn_prepare(&init->spare);
-    init->spare_pid = pid < 0 ? 0 : pid;
-    return pid < 0 ? pid : 0;
-}
-
-static void drop_spare(struct init *init)
-{
-    init->spare_pid = 0;
-    if (init->spare.listener >= 0)
-        close(init->spare.listener);
-}
-
-/* Returns the pid, 0 when there is none to use. One that fails or was killed as a spare is not one. */
-static pid_t use_spare(struct init *init, struct init_spawn *spawn)
-{
-    struct init_spawn *spare = &init->spare;
-    pid_t pid = init->spare_pid;
-
-    if (!pid)
-        return 0;
-    spare->cwd = spawn->cwd;
-    spare->argv = spawn->argv;
-    spare->envp = spawn->envp;
-    memcpy(spare->stdio, spawn->stdio, sizeof spare->stdio);
-    spare->terminal = spawn->terminal;
-    spare->joins = spawn->joins;
-    spare->join_count = spawn->join_count;
-    if (!init_spawn_spare(spare, pid)) {
-        drop_spare(init);
-        return 0;
-    }
-    init->spare_pid = 0;
-    spawn->listener = spare->listener;
-    spawn->error = spare->error;
-    spawn->step = spare->step;
-    return pid;
-}
-
-/*
- * Every command begins as a spare, the first as the one that was there from the beginning. Commands that are
- * there already may kill it. Returns the pid, or -errno with `error` and `step` set.
- */
-static int spawn_command(struct init *init, struct init_spawn *spawn)
-{
-    int r = 0;
-
-    for (unsigned i = 0; r == 0 && i < SPARES_MAX && (i == 0 || !init_is_over()); i++) {
-        r = make_spare(init);
-        pid_t pid = r < 0 ? 0 : use_spare(init, spawn);
-        if (pid)
-            return pid;
-    }
-    spawn->step = EXEC_STEP_FORK;
-    spawn->error = r < 0 ? -r : EAGAIN;
-    return -spawn->error;
-}
-
-/* ---- Commands ---- */
-
-/* Start the command, with its streams or terminal in place, and say how that went. */
-static void start(struct init *init, const struct proto_request *request, struct init_spawn *spawn)
-{
-    struct init_run *run = find_free_run(init);
-    int master = -1;
-
-    finish_set_up(init);
-    if (!run || !notify_has_room(&init->notify)) {
-        exec_failed(init, request, EXEC_STEP_ROOM, run ? -EMFILE : -EBUSY);
-        return;
-    }
-    uint64_t at_ns = sys_clock_ns(CLOCK_MONOTONIC);
-    if (request->tty) {
-        int r = sys_terminal_open(&master, &spawn->terminal);
-        if (r == 0)
-            r = sys_terminal_resize(master, request->rows, request->cols);
-        if (r < 0) {
-            exec_failed(init, request, EXEC_STEP_TERMINAL, r);
-            return;
-        }
-    }
-    int pid = spawn_command(init, spawn);
-    if (spawn->error) {
-        exec_failed(init, request, spawn->step, -spawn->error);
-    } else {
-        remember(init, run, request, pid, spawn);
-        answer_well(init,
-                    (struct proto_answer){
-                        .type = PROTO_STARTED, .run = request->run, .pid = pid, .at_ns = at_ns},
-                    master);
-    }
-    if (master >= 0) {
-        close(master);
-        close(spawn->terminal);
-    }
-}
-
-static char **make_slots(struct init *init, size_t count)
-{
-    if (count <= SLOTS_INLINE)
-        return init->slots;
-    return mmap(NULL, count * sizeof(char *), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-                -1, 0);
-}
-
-static void free_slots(const struct init *init, char **slots, size_t count)
-{
-    if (slots != MAP_FAILED && slots != init->slots)
-        munmap(slots, count * sizeof(char *));
-}
-
-/* Map the strings when they came in a memfd, and make room for the pointers to them. */
-static void serve_exec(struct init *init, const struct proto_request *request, size_t len, int *fds,
-                       size_t fd_count)
-{
-    struct init_spawn spawn = init_new_spawn(init);
-    struct request_strings strings = {0};
-    size_t streams = request->tty ? 0 : 3;
-    char *text = init->in.bytes + sizeof *request;
-
-    int r = request_check_exec(request, len, fd_count);
-    if (r < 0) {
-        exec_failed(init, request, EXEC_STEP_REQUEST, r);
-        return;
-    }
-    for (size_t i = 0; i < streams; i++)
-        spawn.stdio[i] = fd_take(&fds[i]);
-    spawn.joins = fds + fd_count - request->joins;
-    spawn.join_count = request->joins;
-    if (request->in_memfd)
-        text = mmap(NULL, request->text_len, PROT_READ | PROT_WRITE, MAP_PRIVATE, fds[streams], 0);
-    size_t slot_count = request_slot_count(request);
-    char **slots = make_slots(init, slot_count);
-
-    r = text == MAP_FAILED || slots == MAP_FAILED ? -ENOMEM
-                                                  : request_unpack(request, text, slots, &strings);
-    spawn.cwd = strings.cwd;
-    spawn.argv = strings.argv;
-    spawn.envp = strings.envp;
-    if (r < 0)
-        exec_failed(init, request, EXEC_STEP_REQUEST, r);
-    else
-        start(init, request, &spawn);
-    for (size_t i = 0; i < streams; i++)
-        fd_close(&spawn.stdio[i]);
-    free_slots(init, slots, slot_count);
-    if (request->in_memfd && text != MAP_FAILED)
-        munmap(text, request->text_len);
+    init_answer(init,
+                (struct proto_answer){.type = PROTO_VIOLATION, .run = run, .violation = *violation},
+                NULL, 0);
 }
 
 static void serve_signal(struct init *init, const struct proto_request *request)
@@ -469,7 +244,7 @@ static bool serve_request(struct init *init)
 
     struct proto_request request = init->in.request;
     if (request.type == PROTO_EXEC)
-        serve_exec(init, &request, (size_t)len, fds, fd_count);
+        init_start(init, &request, (size_t)len, fds, fd_count);
     else if (request.type == PROTO_SIGNAL)
         serve_signal(init, &request);
     else
@@ -501,18 +276,18 @@ static void report_exit(struct init *init, pid_t pid, const struct sys_exit *end
         uint32_t left = run->last ? sweep(init) : 0;
         tree_end(&init->seen, pid);
         run->pid = 0;
-        answer(init,
-               (struct proto_answer){
-                   .type = PROTO_EXITED,
-                   .run = run->run,
-                   .code = ended->code,
-                   .signal = ended->signal,
-                   .at_ns = at_ns,
-                   .unreported = run->reports.untold + init->nobodys.untold,
-                   .left = left,
-                   .usage = run->last ? whole_usage(init, &ended->usage) : ended->usage,
-               },
-               NULL, 0);
+        init_answer(init,
+                    (struct proto_answer){
+                        .type = PROTO_EXITED,
+                        .run = run->run,
+                        .code = ended->code,
+                        .signal = ended->signal,
+                        .at_ns = at_ns,
+                        .unreported = run->reports.untold + init->nobodys.untold,
+                        .left = left,
+                        .usage = run->last ? whole_usage(init, &ended->usage) : ended->usage,
+                    },
+                    NULL, 0);
         init->nobodys.untold = 0;
         /* Systemd removes a group without processes; the engine has yet to see what it has counted. */
         if (run->last && !init->plan->cgroup.unit)
@@ -529,12 +304,12 @@ static void serve_signals(struct init *init)
     struct sys_exit ended;
 
     if (has_changed())
-        look(init);
+        init_look(init);
     /* Every child: commands are reported, orphans that became ours are just reaped. */
     for (int pid = sys_wait_any(&ended); pid > 0; pid = sys_wait_any(&ended)) {
         /* What the process of the only command has failed with is that command's failure. */
         if (pid == init->spare_pid && (init->plan->lasting || !init->spare.error))
-            drop_spare(init);
+            init_drop_spare(init);
         report_exit(init, pid, &ended);
     }
 }
@@ -556,7 +331,7 @@ static int wait_for_work(struct init *init, struct pollfd *fds, nfds_t count)
 
     if (r != 0)
         return r;
-    make_spare(init);
+    init_make_spare(init);
     return poll(fds, count, patience(init));
 }
 
@@ -580,7 +355,7 @@ static _Noreturn void serve(struct init *init)
             end(init);
         notify_serve(&init->notify, fds + NOTIFY, count);
         if (watch_timeout(&init->watch) >= 0)
-            look(init);
+            init_look(init);
         if (fds[SIGNALS].revents)
             serve_signals(init);
         if (fds[SOCKET].revents)
@@ -614,8 +389,8 @@ _Noreturn void init_main(const struct init_args *args)
     sys_children_usage(&init.before);
 
     if (!serve_request(&init)) {
-        finish_set_up(&init);
-        answer_well(&init, (struct proto_answer){.type = PROTO_READY}, -1);
+        init_must_be_ready(&init);
+        init_answer_well(&init, (struct proto_answer){.type = PROTO_READY}, -1);
     }
     /* What came to be before it was watched. The command need not wait for that. */
     watch_look(&init.watch);

@@ -93,8 +93,28 @@ int init_finish_set_up(struct init *init);
 /* One step of the set-up is done; how long it took. */
 void init_step_done(struct init *init, enum proto_step step);
 
-/* init.c: what all commands have in common. */
-struct init_spawn init_new_spawn(struct init *init);
+/* init.c: tell the engine, which is the end when it is gone. */
+void init_answer(struct init *init, struct proto_answer message, const int *fds, size_t fd_count);
+
+/* READY or STARTED. The first of them brings the engine what it measures by. */
+void init_answer_well(struct init *init, struct proto_answer message, int terminal);
+
+/* The last step of the set-up is done, or nothing will ever run. */
+void init_must_be_ready(struct init *init);
+
+/* See to what is hidden, protected or must not come to be. */
+void init_look(struct init *init);
 
 /* Whether the engine is gone, or has closed the sandbox. */
 bool init_is_over(void);
+
+/* start.c: what all commands have in common. */
+struct init_spawn init_new_spawn(struct init *init);
+
+/* The next command's process, unless there is one or this is the only command; and that it has ended. */
+int init_make_spare(struct init *init);
+void init_drop_spare(struct init *init);
+
+/* Start the command of a request, and answer it. */
+void init_start(struct init *init, const struct proto_request *request, size_t len, int *fds,
+                size_t fd_count);
