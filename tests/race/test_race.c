@@ -24,7 +24,7 @@
 #include "../box/drive.h"
 #include "../box/harness.h"
 
-#define ROUNDS_MS 2000 /* of each race */
+#define ROUNDS_MS 1200 /* of each race */
 #define ROUNDS_MAX_MS 12000
 #define FLIPS_MIN 20000 /* seven races: more than a hundred thousand */
 #define KILLS 1000
