@@ -39,10 +39,18 @@ int err_set(struct hutch_error *err, int code, const char *where, const char *fm
     return code;
 }
 
+static const char *reason_of(int sys_errno)
+{
+    /* Of a process that works well until it has many sandboxes open. */
+    if (sys_errno == EMFILE)
+        return "too many open files: the limit of this process is too low (ulimit -n)";
+    return strerror(sys_errno);
+}
+
 /* The reason comes last and is never cut: what is before it gives way. */
 static void add_reason(struct hutch_error *err, int sys_errno)
 {
-    const char *reason = strerror(sys_errno);
+    const char *reason = reason_of(sys_errno);
     const size_t room = strlen(": ") + strlen(reason) + 1;
     size_t len = strlen(err->msg);
 

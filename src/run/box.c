@@ -74,6 +74,8 @@ int box_wait(struct hutch_sandbox *box, struct hutch_error *err)
             r = box_reap(box, NULL, err);
         if (r < 0)
             return r;
+        if (fds[0].revents & POLLHUP)
+            fds[0].fd = -1; /* all was heard; its end is still to come */
         if (box->gone)
             return err_set(err, HUTCH_EINTERNAL, "sandbox",
                            "the sandbox's first process ended unexpectedly");

@@ -108,6 +108,38 @@ static void required(void)
     }
 }
 
+/* ---- A supervisor that is short of descriptors ---- */
+
+static void have_few(void *arg)
+{
+    struct rlimit files;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = *(const rlim_t *)arg;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
+}
+
+static void few_descriptors(void)
+{
+    unsigned worked = 0;
+    unsigned refused = 0;
+
+    for (rlim_t count = 8; count <= 64; count++) {
+        struct drive_child child = drive_start(
+            LIST("run", "--memory", "64M", "--", "./payload", "exit", "0"), have_few, &count);
+        struct drive_end end = drive_finish(&child, NULL, 0);
+        if (end.status == 0) {
+            worked++;
+            continue;
+        }
+        refused++;
+        CHECK_INT(125, end.status);
+        CHECK_HAS(end.err, "ulimit -n");
+    }
+    CHECK(worked > 0 && refused > 0);
+}
+
 /* ---- After a crash ---- */
 
 struct live {
@@ -238,6 +270,7 @@ int main(void)
         {"limits above what the host has", absurd},
         {"limits have the means of this host", tier},
         {"limits can be required", required},
+        {"limits of the supervisor's own on descriptors", few_descriptors},
         {"limits after a crash: no process stays, and no cgroup", crash_leaves_nothing},
         {"limits after a crash of the janitor too: a later run cleans up", crash_is_swept_up},
         {0},

@@ -168,12 +168,18 @@ static int keep_descriptors(struct init *init)
             return keep[FD_ROOT] < 0 ? keep[FD_ROOT] : keep[FD_MOUNTS];
     }
     r = place_descriptors(keep);
+    if (r < 0) {
+        /* What we say that by is out of the way of the others, or where it was. */
+        if (keep[FD_SOCKET] >= 0)
+            init->sock = keep[FD_SOCKET];
+        return r;
+    }
     init->sock = FD_SOCKET;
     init->landlock = keep[FD_LANDLOCK] < 0 ? -1 : FD_LANDLOCK;
     if (keep[FD_NETWORK] >= 0)
         init->spare.network = FD_NETWORK;
     notify_init(&init->notify, plan, init->files.memory);
-    return r < 0 ? r : watch_open(&init->watch, plan);
+    return watch_open(&init->watch, plan);
 }
 
 static int build_files(struct init *init)
