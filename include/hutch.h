@@ -19,6 +19,7 @@
  *  - Arguments are borrowed for the call and copied when kept.
  *  - A handle belongs to one thread at a time; different handles may be used at the same time. Calls about
  *    the files of a sandbox are free of that: see there.
+ *  - A thread that calls it needs 128 KiB of stack.
  *  - The library never prints, exits, installs signal handlers, reaps children it did not start, or
  *    changes the working directory, umask or environment of its process.
  *
