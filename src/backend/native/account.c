@@ -31,7 +31,14 @@
 
 #define PAUSE_MIN_MS 20U
 #define PAUSE_MAX_MS 500U
-#define SHARE 100U /* of one processor: 1 % */
+#define SHARE 100 /* of one processor: 1 % */
+
+/*
+ * What walks may use before that. The first find nothing in any cache, and what fills memory fastest does so
+ * in its first moments: they come as often as they can.
+ */
+#define CREDIT_MAX_NS INT64_C(10000000)
+#define CREDIT_MIN_NS (-(int64_t)PAUSE_MAX_MS * 1000000 / SHARE)
 
 /*
  * A child that has just been forked has its parent's memory, by vfork() the very same, and must not
@@ -92,7 +99,8 @@ struct account {
     struct cpu told; /* the largest sum ever returned */
     uint64_t peak_memory;
     uint64_t peak_threads;
-    uint64_t cost_ns;       /* of a walk, smoothed */
+    int64_t credit_ns;      /* of processor time; below 0: to be waited for */
+    uint64_t credited_ns;   /* until when it has been given */
     uint64_t next_exact_ns; /* no look at every page for a peak's sake before */
 };
 
@@ -109,6 +117,8 @@ int account_new(const struct account_args *args, struct account **ret)
     account->args = *args;
     account->ticks_per_second = (uint64_t)sysconf(_SC_CLK_TCK);
     account->table_max = room;
+    account->credit_ns = CREDIT_MAX_NS;
+    account->credited_ns = sys_clock_ns(CLOCK_MONOTONIC);
     account->last = calloc(room, sizeof *account->last);
     account->now = calloc(room, sizeof *account->now);
     account->claims = calloc(room, sizeof *account->claims);
@@ -491,6 +501,18 @@ static void tell_memory(struct account *account, struct sums *sums, struct sandb
 
 /* ---- Measuring ---- */
 
+static void pay(struct account *account, uint64_t cost_ns)
+{
+    uint64_t now_ns = sys_clock_ns(CLOCK_MONOTONIC);
+    int64_t credit_ns = account->credit_ns + (int64_t)((now_ns - account->credited_ns) / SHARE);
+
+    if (credit_ns > CREDIT_MAX_NS)
+        credit_ns = CREDIT_MAX_NS;
+    credit_ns -= (int64_t)cost_ns;
+    account->credit_ns = credit_ns < CREDIT_MIN_NS ? CREDIT_MIN_NS : credit_ns;
+    account->credited_ns = now_ns;
+}
+
 int account_measure(struct account *account, struct sandbox_usage *ret)
 {
     uint64_t before_ns = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -514,14 +536,13 @@ int account_measure(struct account *account, struct sandbox_usage *ret)
     ret->peak_processes = account->peak_threads;
     swap_tables(account);
 
-    uint64_t cost_ns = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
-    account->cost_ns = account->cost_ns ? (account->cost_ns * 3 + cost_ns) / 4 : cost_ns;
+    pay(account, sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns);
     return 0;
 }
 
 unsigned account_pause_ms(const struct account *account)
 {
-    uint64_t ms = account->cost_ns * (SHARE - 1) / 1000000;
+    unsigned ms = account->credit_ns < 0 ? (unsigned)(-account->credit_ns * SHARE / 1000000) : 0;
 
-    return ms < PAUSE_MIN_MS ? PAUSE_MIN_MS : ms > PAUSE_MAX_MS ? PAUSE_MAX_MS : (unsigned)ms;
+    return ms < PAUSE_MIN_MS ? PAUSE_MIN_MS : ms;
 }

@@ -544,6 +544,7 @@ static void a_walk_is_cheap(void **state)
         child(wait_forever);
     hear(PROCESSES);
     measure();
+    assert_int_equal(account_pause_ms(account), 20); /* it may cost something in the beginning */
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
     for (int i = 0; i < WALKS; i++)
         assert_int_equal(measure().processes, PROCESSES);
@@ -551,8 +552,11 @@ static void a_walk_is_cheap(void **state)
     long us = ((to.tv_sec - from.tv_sec) * 1000000 + (to.tv_nsec - from.tv_nsec) / 1000) / WALKS;
     print_message("# %ld us for %d processes, pause %u ms\n", us, PROCESSES,
                   account_pause_ms(account));
-    assert_true(account_pause_ms(account) >= 20 && account_pause_ms(account) <= 500);
     assert_true(us < 50000);
+    /* And then not more than it should. */
+    for (int i = 0; i < 1000 && account_pause_ms(account) < 500; i++)
+        measure();
+    assert_int_equal(account_pause_ms(account), 500);
 }
 
 static int run(void)
