@@ -39,7 +39,6 @@ int growth_new(uint64_t limit_bytes, struct growth **ret)
         return -ENOMEM;
     growth->limit = limit_bytes;
     growth->proc = -1;
-    growth->processes.fd = growth->threads.fd = growth->files.fd = -1;
     /* The clock that files get their times from, which is a little behind the precise one. */
     growth->since = (time_t)(sys_clock_ns(CLOCK_REALTIME_COARSE) / 1000000000U);
     growth->since -= growth->since % TIME_STEP_S;
@@ -61,7 +60,8 @@ void growth_free(struct growth *growth)
 {
     if (!growth)
         return;
-    close_all(growth);
+    if (growth->phase != PHASE_IDLE)
+        close_all(growth);
     for (size_t i = 0; i < growth->root_count; i++)
         if (growth->roots[i].owned)
             fd_close(&growth->roots[i].fd);
@@ -261,6 +261,7 @@ static void begin(struct growth *growth)
     }
     memset(growth->seen, 0, sizeof growth->seen);
     growth->seen_count = 0;
+    growth->processes.fd = growth->threads.fd = growth->files.fd = -1;
     growth->work_ns = 0;
     growth->root = 0;
     growth->phase = PHASE_TREES;

@@ -56,19 +56,21 @@ struct inode {
 
 enum phase { PHASE_IDLE, PHASE_TREES, PHASE_PROCESSES };
 
+/* What most runs need comes first, and nothing else of it is touched for them: each page costs a fault. */
 struct growth {
     uint64_t limit;
     time_t since;
     int proc;
-    struct filesystem filesystems[ROOTS_MAX];
-    size_t fs_count;
-    struct root roots[ROOTS_MAX];
-    size_t root_count;
-
     enum phase phase;
-    uint64_t work_ns; /* of this walk so far */
     uint64_t recheck_ns;
-    size_t root; /* being walked */
+    size_t fs_count;
+    size_t root_count;
+    struct filesystem filesystems[ROOTS_MAX];
+    struct root roots[ROOTS_MAX];
+
+    /* Of a walk. */
+    uint64_t work_ns; /* so far */
+    size_t root;      /* being walked */
     struct level *levels;
     size_t level_count;
     size_t level_cap;
