@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/policy.h"
 
-#include <stdlib.h>
-
 #include "base/err.h"
 
 int hutch_policy_new(const char *name, struct hutch_policy **ret, struct hutch_error *err)
 {
     if (!ret)
         return err_set(err, HUTCH_EINVALID, "ret", "NULL was given");
-    struct hutch_policy *policy = malloc(sizeof *policy);
+    struct policy made;
+    policy_init(&made);
+    struct hutch_policy *policy = arena_alloc(&made.arena, sizeof *policy);
     if (!policy)
         return err_in(err_oom(err), "policy", err);
 
-    policy_init(&policy->policy);
+    policy->policy = made;
     int r = policy_merge_profile(&policy->policy, name ? name : "default", err);
     r = err_in(r, "policy", err);
     if (r < 0) {
@@ -28,8 +28,8 @@ void hutch_policy_free(struct hutch_policy *policy)
 {
     if (!policy)
         return;
-    policy_clear(&policy->policy);
-    free(policy);
+    struct arena arena = policy->policy.arena; /* which the policy itself is in */
+    arena_clear(&arena);
 }
 
 int hutch_policy_merge(struct hutch_policy *policy, const char *json, size_t len,

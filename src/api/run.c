@@ -161,7 +161,7 @@ int hutch_result_from_error(const struct hutch_error *error, struct hutch_result
 {
     if (!error || !ret)
         return err_null(err, error ? "ret" : "error");
-    struct hutch_result *result = result_new();
+    struct hutch_result *result = result_new(false);
     if (!result)
         return err_oom(err);
 

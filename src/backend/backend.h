@@ -135,8 +135,9 @@ struct backend {
     const char *name;
     enum policy_level level;
     int (*check)(const struct plan *plan, struct hutch_error *err);
-    /* The plan must outlive the sandbox. On success the caller owns *ret (ops->free). */
-    int (*start)(const struct plan *plan, struct sandbox **ret, struct hutch_error *err);
+    /* The plan, and what is put into `arena`, must outlive the sandbox. On success the caller owns *ret (ops->free). */
+    int (*start)(const struct plan *plan, struct arena *arena, struct sandbox **ret,
+                 struct hutch_error *err);
     /* What it enforces of this plan; ends with a NULL name. NULL when out of memory. */
     const struct hutch_fact *(*enforced)(const struct plan *plan, struct arena *arena);
 };

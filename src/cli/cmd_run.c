@@ -93,8 +93,31 @@ static int pass_on(struct hutch_run *run, int signal, unsigned counts[NSIG],
     return hutch_run_cancel(run, err);
 }
 
+/* The kernel's number of the pid namespace that it booted with (include/linux/proc_ns.h). */
+#define FIRST_PID_NAMESPACE 0xEFFFFFFCU
+
+/*
+ * What is left of the sandbox ends a moment after us, and is PID 1's to wait for. A system's own does
+ * that. That of a container may be an application which never had such a child: there we wait.
+ */
+static bool has_reaper(void)
+{
+    struct stat st;
+
+    return stat("/proc/self/ns/pid", &st) == 0 && st.st_ino == FIRST_PID_NAMESPACE;
+}
+
+enum reaper { REAPER_UNKNOWN, REAPER_NONE, REAPER_THERE };
+
+static void look_for_reaper(enum reaper *reaper)
+{
+    if (*reaper == REAPER_UNKNOWN)
+        *reaper = has_reaper() ? REAPER_THERE : REAPER_NONE;
+}
+
 /* Step the run until it has ended. */
-static int drive(struct hutch_run *run, struct signals *signals, struct hutch_error *err)
+static int drive(struct hutch_run *run, struct signals *signals, enum reaper *reaper,
+                 struct hutch_error *err)
 {
     unsigned counts[NSIG] = {0};
     struct pollfd fds[] = {
@@ -117,28 +140,16 @@ static int drive(struct hutch_run *run, struct signals *signals, struct hutch_er
         }
         if (fds[0].revents && (r = hutch_run_step(run, 0, err)) != 0)
             return r;
+        look_for_reaper(reaper); /* while the command runs there is time */
     }
 }
 
-/* The kernel's number of the pid namespace that it booted with (include/linux/proc_ns.h). */
-#define FIRST_PID_NAMESPACE 0xEFFFFFFCU
-
-/*
- * What is left of the sandbox ends a moment after us, and is PID 1's to wait for. A system's own does
- * that. That of a container may be an application which never had such a child: there we wait.
- */
-static bool has_reaper(void)
-{
-    struct stat st;
-
-    return stat("/proc/self/ns/pid", &st) == 0 && st.st_ino == FIRST_PID_NAMESPACE;
-}
-
-static void leave(struct hutch_run *run, bool reaper)
+static void leave(struct hutch_run *run, enum reaper reaper)
 {
     static struct hutch_run *volatile kept; /* what looks for leaks sees that it is known */
 
-    if (reaper)
+    look_for_reaper(&reaper);
+    if (reaper == REAPER_THERE)
         hutch_run_leave(kept = run);
     else
         hutch_run_free(run);
@@ -146,7 +157,7 @@ static void leave(struct hutch_run *run, bool reaper)
 
 /* Run to the end. *ret_run is the caller's to leave(), also when this fails; NULL: it never started. */
 static int run_to_end(const struct options *options, const struct hutch_command *command,
-                      struct events *events, struct hutch_run **ret_run, bool *ret_reaper,
+                      struct events *events, struct hutch_run **ret_run, enum reaper *reaper,
                       struct hutch_error *err)
 {
     signals_auto struct signals signals = SIGNALS_INIT;
@@ -161,10 +172,9 @@ static int run_to_end(const struct options *options, const struct hutch_command 
                         events, ret_run, err);
     if (r < 0)
         return r;
-    *ret_reaper = has_reaper(); /* now: there is time */
     if (command->tty && command->stdin_fd == STDIN_FILENO && !options->json)
         terminal_make_raw(&terminal);
-    return drive(*ret_run, &signals, err);
+    return drive(*ret_run, &signals, reaper, err);
 }
 
 /* The limit of this name that was in force. */
@@ -317,7 +327,7 @@ int run_options(const struct options *options, struct hutch_error *err)
     struct hutch_command command = HUTCH_COMMAND_INIT;
     struct hutch_result *result = NULL;
     struct hutch_run *run = NULL;
-    bool reaper = false;
+    enum reaper reaper = REAPER_UNKNOWN;
 
     int r = options->stdin_path ? open_input(options->stdin_path, &input, err) : 0;
     if (r == 0)

@@ -109,13 +109,16 @@ struct given {
     const char *value; /* NULL when it takes none */
 };
 
+enum { FEW = 16 };
+
 struct parser {
     const struct cli_command *command;
     char **next; /* the first word not looked at yet */
     struct given *given;
     size_t count;
     size_t cap;
-    struct arena arena; /* owns `given` */
+    struct given few[FEW];
+    struct arena arena; /* owns `given` when there are more than these */
 };
 
 static const struct hutch_option *find_long(const char *word, size_t len)
@@ -452,9 +455,10 @@ static int parse(struct parser *parser, struct options *options, struct hutch_er
 int options_parse(const struct cli_command *command, char **args, struct options *ret,
                   struct hutch_error *err)
 {
-    struct parser parser = {.command = command, .next = args};
+    struct parser parser = {.command = command, .next = args, .cap = FEW};
 
     *ret = (struct options){0};
+    parser.given = parser.few;
     arena_init(&parser.arena);
     int r = parse(&parser, ret, err);
     arena_clear(&parser.arena);

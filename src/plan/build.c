@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -54,13 +53,18 @@ static int build(const struct policy *policy, struct plan *plan, struct hutch_er
     return r;
 }
 
+/* What the default profile needs, and what a sandbox and its run put beside it. */
+#define PLAN_BYTES ((size_t)60 << 10)
+
 int plan_build(const struct policy *policy, struct plan **ret, struct hutch_error *err)
 {
-    struct plan *plan = calloc(1, sizeof *plan);
+    struct arena arena;
+    arena_init_for(&arena, PLAN_BYTES);
+    struct plan *plan = arena_alloc(&arena, sizeof *plan);
     if (!plan)
         return err_in(err_oom(err), "plan", err);
 
-    arena_init_for(&plan->arena, (size_t)44 << 10); /* as the default profile does */
+    plan->arena = arena;
     int r = err_in(build(policy, plan, err), "plan", err);
     if (r < 0) {
         plan_free(plan);
@@ -80,6 +84,6 @@ void plan_free(struct plan *plan)
         fd_close(&plan->cgroup.parent[i]);
     if (plan->cgroup.unit)
         fd_close(&plan->cgroup.manager);
-    arena_clear(&plan->arena);
-    free(plan);
+    struct arena arena = plan->arena; /* which the plan itself is in */
+    arena_clear(&arena);
 }

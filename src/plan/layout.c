@@ -21,6 +21,7 @@
 #include "base/fd.h"
 #include "base/str.h"
 #include "plan/passes.h"
+#include "sys/path.h"
 
 /* Character devices and their numbers: a node of another number is not the device of that name. */
 static const struct {
@@ -280,9 +281,9 @@ static int add_grant(struct layout *layout, enum policy_id id, enum mount_why wh
     if (fstatat(fd, ".", &found.st, 0) < 0)
         return err_sys(err, -errno, value->origin, "cannot look into '%s'", shown);
 
-    base->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    base->fd = sys_dup(fd, 3);
     if (base->fd < 0)
-        return err_sys(err, -errno, value->origin, "cannot keep '%s' open", shown);
+        return err_sys(err, base->fd, value->origin, "cannot keep '%s' open", shown);
     base->name = found.path;
     if (why == WHY_WORKSPACE)
         layout->plan->workspace = target ? target : found.path;

@@ -62,12 +62,12 @@ int resolver_init(struct resolver *resolver, struct arena *arena, struct hutch_e
 {
     *resolver = (struct resolver){
         .arena = arena,
-        .cwd = {.fd = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), .what = "current directory"},
+        .cwd = {.fd = sys_open(".", O_PATH | O_DIRECTORY), .what = "current directory"},
         .workspace = {.fd = -1, .what = "workspace"},
         .repo = {.fd = -1, .what = "repository"},
     };
     if (resolver->cwd.fd < 0)
-        return err_sys(err, -errno, "cwd", "cannot open the current directory");
+        return err_sys(err, resolver->cwd.fd, "cwd", "cannot open the current directory");
     resolver->home = resolve_home(arena);
     return 0;
 }

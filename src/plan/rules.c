@@ -19,6 +19,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "plan/passes.h"
+#include "sys/path.h"
 
 struct rules {
     struct resolver *resolver;
@@ -186,9 +187,9 @@ static int protect_place(struct rules *rules, const struct policy_item *item,
     int r = pin_parents(rules, item, path_parent(&rules->plan->arena, target), cover, err);
     if (r < 0)
         return r;
-    own.fd = fcntl(found->fd, F_DUPFD_CLOEXEC, 3);
+    own.fd = sys_dup(found->fd, 3);
     if (own.fd < 0)
-        return err_sys(err, -errno, item->origin, "cannot keep '%s' open",
+        return err_sys(err, own.fd, item->origin, "cannot keep '%s' open",
                        str_printable(item->text, shown, sizeof shown));
     add_bind(rules, target, &own, link ? WHY_PIN : WHY_PROTECT, item->origin, link);
     return 0;

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -25,20 +24,22 @@ void box_emit(const struct hutch_sandbox *box, struct hutch_event event)
 int box_new(const struct policy *policy, bool lasting, hutch_event_fn *on_event, void *arg,
             struct hutch_sandbox **ret, struct hutch_error *err)
 {
-    struct hutch_sandbox *box = calloc(1, sizeof *box);
+    struct plan *plan;
+    int r = plan_build(policy, &plan, err);
 
-    if (!box)
+    if (r < 0)
+        return r;
+    struct hutch_sandbox *box = arena_alloc(&plan->arena, sizeof *box);
+    if (!box) {
+        plan_free(plan);
         return err_oom(err);
+    }
+    plan->lasting = lasting;
+    box->plan = plan;
     box->on_event = on_event;
     box->arg = arg;
     box->loop = (struct loop)LOOP_INIT;
     box->usage.user_us = box->usage.system_us = SANDBOX_UNKNOWN;
-    int r = plan_build(policy, &box->plan, err);
-    if (r < 0) {
-        box_free(box);
-        return r;
-    }
-    box->plan->lasting = lasting;
     *ret = box;
     return 0;
 }
@@ -47,7 +48,7 @@ int box_start(struct hutch_sandbox *box, struct hutch_error *err)
 {
     int r = backend_choose(box->plan, &box->backend, err);
 
-    return r < 0 ? r : box->backend->start(box->plan, &box->sandbox, err);
+    return r < 0 ? r : box->backend->start(box->plan, &box->plan->arena, &box->sandbox, err);
 }
 
 static void on_ready(struct hutch_sandbox *box, const struct sandbox_event *event)
@@ -210,6 +211,5 @@ void box_free(struct hutch_sandbox *box)
         box->sandbox->ops->free(box->sandbox);
     loop_close(&box->loop);
     disk_clear(&box->disk);
-    plan_free(box->plan);
-    free(box);
+    plan_free(box->plan); /* with the box, which is in its arena */
 }

@@ -15,7 +15,8 @@ struct hutch_run;
 struct policy;
 
 struct hutch_sandbox {
-    struct plan *plan;
+    struct plan
+        *plan; /* in its arena: the sandbox, all that lasts as long, and a run that owns it */
     const struct backend *backend;
     struct sandbox *sandbox;
     bool ready;               /* it has been set up */

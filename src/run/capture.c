@@ -66,6 +66,11 @@ static size_t tail_len(const struct capture *capture)
     return capture->tail_full ? capture->tail_size : capture->tail_next;
 }
 
+bool capture_is_empty(const struct capture *capture)
+{
+    return capture->total == 0;
+}
+
 bool capture_truncated(const struct capture *capture)
 {
     return capture->total > capture->head.len + tail_len(capture);

@@ -26,6 +26,9 @@ void capture_init(struct capture *capture, uint64_t limit);
 void capture_clear(struct capture *capture);
 void capture_add(struct capture *capture, const char *data, size_t len);
 
+/* Whether nothing was added. */
+bool capture_is_empty(const struct capture *capture);
+
 /* Whether bytes were dropped. */
 bool capture_truncated(const struct capture *capture);
 

@@ -16,14 +16,14 @@
 #define WALK_MS 5 /* of confirming growth at a time */
 #define LAST_WALKS 40
 
-int disk_start(struct disk *disk, const struct plan *plan)
+int disk_start(struct disk *disk, const struct plan *plan, struct arena *arena)
 {
     if (disk->plan)
         return 0;
     disk->plan = plan;
     if (plan->limits.disk_means != MEANS_SAMPLED)
         return 0;
-    int r = growth_new(plan->limits.disk_bytes, &disk->growth);
+    int r = growth_new(plan->limits.disk_bytes, arena, &disk->growth);
     for (size_t i = 0; r == 0 && i < plan->mount_count; i++)
         if (plan_mount_grows(&plan->mounts[i]))
             r = growth_add(disk->growth, plan->mounts[i].source_fd);

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct arena;
 struct growth;
 struct plan;
 struct sandbox;
@@ -19,8 +20,11 @@ struct disk {
     uint64_t bytes;        /* added, as measured last */
 };
 
-/* What is there now is the base: before the first command can write. Does nothing when that was before. */
-int disk_start(struct disk *disk, const struct plan *plan);
+/*
+ * What is there now is the base: before the first command can write. Does nothing when that was before.
+ * `arena` must outlive it.
+ */
+int disk_start(struct disk *disk, const struct plan *plan, struct arena *arena);
 
 /* The sandbox has processes, which hold files. */
 void disk_set_sandbox(struct disk *disk, const struct sandbox *sandbox);

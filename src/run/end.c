@@ -34,12 +34,6 @@ static enum sandbox_scope own_scope(const struct hutch_run *run)
     return run->owner ? SCOPE_ALL : SCOPE_TREE;
 }
 
-/* Output comes from a command, also when the word that it has started is still on its way. */
-static bool has_begun(const struct hutch_run *run)
-{
-    return run->state == RUN_RUNNING || run->output[0].bytes > 0 || run->output[1].bytes > 0;
-}
-
 /*
  * The sandbox: asked to end and, when it has not in time, killed. The time is this run's own: other runs may
  * have asked a moment ago.
@@ -60,7 +54,7 @@ static void kill_sandbox(struct hutch_run *run)
 static void kill_all(struct hutch_run *run, enum sandbox_scope scope)
 {
     uint64_t last_ms = run->owner ? LAST_MS : LASTING_LAST_MS;
-    bool asked = (has_begun(run) || !run->owner) && !run->last_chance &&
+    bool asked = (run->state == RUN_RUNNING || !run->owner) && !run->last_chance &&
                  signal_run(run, SIGKILL, scope) == 0 &&
                  timer_set(&run->loop.timer, TIMER_DEADLINE, last_ms) == 0;
 
@@ -93,7 +87,7 @@ void run_on_deadline(struct hutch_run *run)
     run->in_grace = true;
     run_emit(run, (struct hutch_event){.type = HUTCH_EVENT_RUN_TIMEOUT});
     /* Not started yet, not reachable, or no timer for the grace: then there is none. */
-    if (!has_begun(run) || signal_run(run, SIGTERM, own_scope(run)) < 0 ||
+    if (run->state != RUN_RUNNING || signal_run(run, SIGTERM, own_scope(run)) < 0 ||
         timer_set(&run->loop.timer, TIMER_DEADLINE, GRACE_MS) < 0)
         kill_all(run, own_scope(run));
 }

@@ -31,12 +31,13 @@
 
 /* ---- Life ---- */
 
-int growth_new(uint64_t limit_bytes, struct growth **ret)
+int growth_new(uint64_t limit_bytes, struct arena *arena, struct growth **ret)
 {
-    struct growth *growth = calloc(1, sizeof *growth);
+    struct growth *growth = arena_alloc(arena, sizeof *growth);
 
     if (!growth)
         return -ENOMEM;
+    growth->arena = arena;
     growth->limit = limit_bytes;
     growth->proc = -1;
     /* The clock that files get their times from, which is a little behind the precise one. */
@@ -48,12 +49,12 @@ int growth_new(uint64_t limit_bytes, struct growth **ret)
 
 static void close_all(struct growth *growth)
 {
-    for (size_t i = 0; i < growth->level_count; i++)
-        fd_close(&growth->levels[i].fd);
-    growth->level_count = 0;
-    sys_proclist_close(&growth->files);
-    sys_proclist_close(&growth->threads);
-    sys_proclist_close(&growth->processes);
+    for (size_t i = 0; i < growth->walk->level_count; i++)
+        fd_close(&growth->walk->levels[i].fd);
+    growth->walk->level_count = 0;
+    sys_proclist_close(&growth->walk->files);
+    sys_proclist_close(&growth->walk->threads);
+    sys_proclist_close(&growth->walk->processes);
 }
 
 void growth_free(struct growth *growth)
@@ -65,8 +66,9 @@ void growth_free(struct growth *growth)
     for (size_t i = 0; i < growth->root_count; i++)
         if (growth->roots[i].owned)
             fd_close(&growth->roots[i].fd);
-    free(growth->levels);
-    free(growth);
+    if (growth->walk)
+        free(growth->walk->levels);
+    free(growth->walk);
 }
 
 void growth_set_proc(struct growth *growth, int proc)
@@ -145,7 +147,12 @@ static int add_filesystem(struct growth *growth, int fd, dev_t dev)
     if (r < 0)
         return r;
     growth_learn_device(&fs, dev);
-    growth->filesystems[growth->fs_count++] = fs;
+    struct filesystem *list = arena_grow(growth->arena, growth->filesystems, growth->fs_count,
+                                         &growth->fs_cap, sizeof *list);
+    if (!list)
+        return -ENOMEM;
+    growth->filesystems = list;
+    list[growth->fs_count++] = fs;
     return 0;
 }
 
@@ -168,7 +175,12 @@ int growth_add(struct growth *growth, int fd)
             return r;
     }
     root.fs = (size_t)(growth_filesystem(growth, root.dev) - growth->filesystems);
-    growth->roots[growth->root_count++] = root;
+    struct root *list = arena_grow(growth->arena, growth->roots, growth->root_count,
+                                   &growth->root_cap, sizeof *list);
+    if (!list)
+        return -ENOMEM;
+    growth->roots = list;
+    list[growth->root_count++] = root;
     return 0;
 }
 
@@ -224,12 +236,12 @@ bool growth_remember(struct growth *growth, dev_t dev, ino_t ino)
     uint64_t hash = (ino ^ ((uint64_t)dev << 40)) * 0x9e3779b97f4a7c15U;
     size_t at = (size_t)(hash >> 32) & (SEEN_SIZE - 1);
 
-    for (; growth->seen[at].ino; at = (at + 1) & (SEEN_SIZE - 1))
-        if (growth->seen[at].ino == ino && growth->seen[at].dev == dev)
+    for (; growth->walk->seen[at].ino; at = (at + 1) & (SEEN_SIZE - 1))
+        if (growth->walk->seen[at].ino == ino && growth->walk->seen[at].dev == dev)
             return false;
-    if (growth->seen_count < SEEN_FULL) {
-        growth->seen[at] = (struct inode){.dev = dev, .ino = ino};
-        growth->seen_count++;
+    if (growth->walk->seen_count < SEEN_FULL) {
+        growth->walk->seen[at] = (struct inode){.dev = dev, .ino = ino};
+        growth->walk->seen_count++;
     }
     return true;
 }
@@ -253,18 +265,23 @@ void growth_set_unseen(struct growth *growth)
 
 /* ---- The confirmation ---- */
 
-static void begin(struct growth *growth)
+static int begin(struct growth *growth)
 {
+    if (!growth->walk)
+        growth->walk = calloc(1, sizeof *growth->walk);
+    if (!growth->walk)
+        return -ENOMEM;
     for (size_t i = 0; i < growth->fs_count; i++) {
         growth->filesystems[i].found = 0;
         growth->filesystems[i].unseen = false;
     }
-    memset(growth->seen, 0, sizeof growth->seen);
-    growth->seen_count = 0;
-    growth->processes.fd = growth->threads.fd = growth->files.fd = -1;
-    growth->work_ns = 0;
-    growth->root = 0;
+    memset(growth->walk->seen, 0, sizeof growth->walk->seen);
+    growth->walk->seen_count = 0;
+    growth->walk->processes.fd = growth->walk->threads.fd = growth->walk->files.fd = -1;
+    growth->walk->work_ns = 0;
+    growth->walk->root = 0;
     growth->phase = PHASE_TREES;
+    return 0;
 }
 
 static uint64_t own_part(const struct filesystem *fs, uint64_t delta)
@@ -287,7 +304,7 @@ static bool is_over(const struct growth *growth)
 
 static int end(struct growth *growth, uint64_t *ret_bytes)
 {
-    uint64_t pause_ns = growth->work_ns * 100;
+    uint64_t pause_ns = growth->walk->work_ns * 100;
     uint64_t own = 0;
 
     close_all(growth);
@@ -323,21 +340,21 @@ int growth_step(struct growth *growth, unsigned budget_ms, uint64_t *ret_bytes)
 {
     uint64_t started_ns = sys_clock_ns(CLOCK_MONOTONIC);
     uint64_t spent_ns;
-    int r;
+    int r = growth->phase == PHASE_IDLE ? begin(growth) : 0;
 
-    if (growth->phase == PHASE_IDLE)
-        begin(growth);
+    if (r < 0)
+        return r;
     do {
         r = work(growth);
         spent_ns = sys_clock_ns(CLOCK_MONOTONIC) - started_ns;
     } while (r == 0 && spent_ns < (uint64_t)budget_ms * 1000000U);
-    growth->work_ns += spent_ns;
+    growth->walk->work_ns += spent_ns;
     if (r < 0) {
         close_all(growth);
         growth->phase = PHASE_IDLE;
         return r;
     }
-    if (growth->work_ns > (uint64_t)GROWTH_WALK_MS * 1000000U) {
+    if (growth->walk->work_ns > (uint64_t)GROWTH_WALK_MS * 1000000U) {
         growth_set_unseen(growth);
         r = 1;
     }

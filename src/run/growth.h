@@ -44,13 +44,14 @@
 #define GROWTH_DEPTH_MAX 16384
 #define GROWTH_WALK_MS 10000
 
+struct arena;
 struct growth;
 
 /*
- * `limit_bytes` may be NUM_NO_LIMIT: then there is nothing to confirm. On success the caller owns
- * *ret; free it with growth_free(). -ENOMEM.
+ * `limit_bytes` may be NUM_NO_LIMIT: then there is nothing to confirm. What it always needs is in `arena`,
+ * which must outlive it. On success the caller owns *ret; free it with growth_free(). -ENOMEM.
  */
-int growth_new(uint64_t limit_bytes, struct growth **ret);
+int growth_new(uint64_t limit_bytes, struct arena *arena, struct growth **ret);
 
 /* NULL is accepted. */
 void growth_free(struct growth *growth);

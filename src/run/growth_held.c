@@ -39,8 +39,8 @@ static void open_threads(struct growth *growth)
 {
     char path[32];
 
-    snprintf(path, sizeof path, "%d/task", growth->pid);
-    int r = sys_proclist_open(&growth->threads, growth->proc, path);
+    snprintf(path, sizeof path, "%d/task", growth->walk->pid);
+    int r = sys_proclist_open(&growth->walk->threads, growth->proc, path);
     if (r < 0 && r != -ENOENT && r != -ESRCH)
         growth_set_unseen(growth);
 }
@@ -49,9 +49,9 @@ static void open_files(struct growth *growth)
 {
     char path[64];
 
-    snprintf(path, sizeof path, "%d/task/%d/fd", growth->pid, growth->tid);
-    int r = sys_proclist_open(&growth->files, growth->proc, path);
-    if (r < 0 && r != -ENOENT && r != -ESRCH && !is_ending(growth, growth->tid))
+    snprintf(path, sizeof path, "%d/task/%d/fd", growth->walk->pid, growth->walk->tid);
+    int r = sys_proclist_open(&growth->walk->files, growth->proc, path);
+    if (r < 0 && r != -ENOENT && r != -ESRCH && !is_ending(growth, growth->walk->tid))
         growth_set_unseen(growth);
 }
 
@@ -61,9 +61,9 @@ static void look_at_file(struct growth *growth, int number)
     struct statx st;
 
     snprintf(name, sizeof name, "%d", number);
-    int r = growth_look(growth->files.fd, name, 0, &st);
+    int r = growth_look(growth->walk->files.fd, name, 0, &st);
     if (r < 0) {
-        if (r != -ENOENT && r != -ESRCH && !is_ending(growth, growth->tid))
+        if (r != -ENOENT && r != -ESRCH && !is_ending(growth, growth->walk->tid))
             growth_set_unseen(growth);
         return;
     }
@@ -116,10 +116,10 @@ static bool look_at_maps(struct growth *growth)
     size_t total = 0;
     ssize_t got = 0;
 
-    snprintf(path, sizeof path, "%d/task/%d/maps", growth->pid, growth->tid);
+    snprintf(path, sizeof path, "%d/task/%d/maps", growth->walk->pid, growth->walk->tid);
     fd_auto int fd = ret_errno(openat(growth->proc, path, O_RDONLY | O_CLOEXEC));
     if (fd < 0) {
-        if (fd != -ENOENT && fd != -ESRCH && !is_ending(growth, growth->tid))
+        if (fd != -ENOENT && fd != -ESRCH && !is_ending(growth, growth->walk->tid))
             growth_set_unseen(growth);
         return false;
     }
@@ -141,36 +141,36 @@ static int step_processes(struct growth *growth)
 {
     int number;
 
-    if (growth->files.fd >= 0) {
-        if (sys_proclist_next(&growth->files, &number) > 0) {
+    if (growth->walk->files.fd >= 0) {
+        if (sys_proclist_next(&growth->walk->files, &number) > 0) {
             look_at_file(growth, number);
             return 0;
         }
-        sys_proclist_close(&growth->files);
-        if (!growth->maps_seen)
-            growth->maps_seen = look_at_maps(growth);
+        sys_proclist_close(&growth->walk->files);
+        if (!growth->walk->maps_seen)
+            growth->walk->maps_seen = look_at_maps(growth);
         return 0;
     }
-    if (growth->threads.fd >= 0) {
-        if (sys_proclist_next(&growth->threads, &growth->tid) > 0)
+    if (growth->walk->threads.fd >= 0) {
+        if (sys_proclist_next(&growth->walk->threads, &growth->walk->tid) > 0)
             open_files(growth);
         else
-            sys_proclist_close(&growth->threads);
+            sys_proclist_close(&growth->walk->threads);
         return 0;
     }
-    int r = sys_proclist_next(&growth->processes, &growth->pid);
+    int r = sys_proclist_next(&growth->walk->processes, &growth->walk->pid);
     if (r <= 0)
         return r < 0 ? r : 1;
-    growth->maps_seen = false;
-    if (growth->pid != INIT) /* it is ours, and cannot be looked into */
+    growth->walk->maps_seen = false;
+    if (growth->walk->pid != INIT) /* it is ours, and cannot be looked into */
         open_threads(growth);
     return 0;
 }
 
 int growth_held_step(struct growth *growth)
 {
-    if (growth->processes.fd < 0 &&
-        (growth->proc < 0 || sys_proclist_open(&growth->processes, growth->proc, ".") < 0)) {
+    if (growth->walk->processes.fd < 0 &&
+        (growth->proc < 0 || sys_proclist_open(&growth->walk->processes, growth->proc, ".") < 0)) {
         growth_set_unseen(growth);
         return 1;
     }

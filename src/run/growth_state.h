@@ -10,8 +10,8 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "base/arena.h"
 #include "run/disk.h"
-
 #include "run/growth.h"
 #include "sys/procstat.h"
 
@@ -56,19 +56,8 @@ struct inode {
 
 enum phase { PHASE_IDLE, PHASE_TREES, PHASE_PROCESSES };
 
-/* What most runs need comes first, and nothing else of it is touched for them: each page costs a fault. */
-struct growth {
-    uint64_t limit;
-    time_t since;
-    int proc;
-    enum phase phase;
-    uint64_t recheck_ns;
-    size_t fs_count;
-    size_t root_count;
-    struct filesystem filesystems[ROOTS_MAX];
-    struct root roots[ROOTS_MAX];
-
-    /* Of a walk. */
+/* What a walk needs, and no run that is not suspected of anything. */
+struct growth_walk {
     uint64_t work_ns; /* so far */
     size_t root;      /* being walked */
     struct level *levels;
@@ -87,6 +76,22 @@ struct growth {
 
     struct inode seen[SEEN_SIZE];
     size_t seen_count;
+};
+
+struct growth {
+    struct arena *arena;
+    uint64_t limit;
+    time_t since;
+    int proc;
+    enum phase phase;
+    uint64_t recheck_ns;
+    struct filesystem *filesystems;
+    size_t fs_count;
+    size_t fs_cap;
+    struct root *roots;
+    size_t root_count;
+    size_t root_cap;
+    struct growth_walk *walk; /* NULL before the first */
 };
 
 /* growth.c: about a file, following no link but those of /proc/PID/fd (without AT_SYMLINK_NOFOLLOW). */

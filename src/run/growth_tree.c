@@ -26,24 +26,24 @@
 
 static int push(struct growth *growth, struct level level)
 {
-    if (growth->level_count == growth->level_cap) {
-        size_t cap = growth->level_cap ? growth->level_cap * 2 : 64;
-        struct level *levels = realloc(growth->levels, cap * sizeof *levels);
+    if (growth->walk->level_count == growth->walk->level_cap) {
+        size_t cap = growth->walk->level_cap ? growth->walk->level_cap * 2 : 64;
+        struct level *levels = realloc(growth->walk->levels, cap * sizeof *levels);
         if (!levels)
             return -ENOMEM;
-        growth->levels = levels;
-        growth->level_cap = cap;
+        growth->walk->levels = levels;
+        growth->walk->level_cap = cap;
     }
-    if (growth->level_count > LEVELS_OPEN)
-        fd_close(&growth->levels[growth->level_count - 1].fd);
-    growth->levels[growth->level_count++] = level;
-    growth->names_at = growth->names_len = 0;
+    if (growth->walk->level_count > LEVELS_OPEN)
+        fd_close(&growth->walk->levels[growth->walk->level_count - 1].fd);
+    growth->walk->levels[growth->walk->level_count++] = level;
+    growth->walk->names_at = growth->walk->names_len = 0;
     return 0;
 }
 
 static struct level *current(struct growth *growth)
 {
-    return &growth->levels[growth->level_count - 1];
+    return &growth->walk->levels[growth->walk->level_count - 1];
 }
 
 /* The directory above `fd`, if it is still the one we came by. */
@@ -68,16 +68,16 @@ static void pop(struct growth *growth, struct filesystem *fs)
 {
     fd_auto int fd = fd_take(&current(growth)->fd);
 
-    growth->names_at = growth->names_len = 0;
-    growth->level_count--;
-    if (growth->level_count == 0 || current(growth)->fd >= 0)
+    growth->walk->names_at = growth->walk->names_len = 0;
+    growth->walk->level_count--;
+    if (growth->walk->level_count == 0 || current(growth)->fd >= 0)
         return;
     current(growth)->fd = open_parent(fd, current(growth));
     if (current(growth)->fd >= 0)
         return;
     fs->unseen = true;
-    while (growth->level_count > 0 && current(growth)->fd < 0)
-        growth->level_count--;
+    while (growth->walk->level_count > 0 && current(growth)->fd < 0)
+        growth->walk->level_count--;
 }
 
 /*
@@ -95,7 +95,7 @@ static int go_down(struct growth *growth, struct filesystem *fs, const char *nam
 {
     struct level *here = current(growth);
 
-    if (growth->level_count >= GROWTH_DEPTH_MAX) {
+    if (growth->walk->level_count >= GROWTH_DEPTH_MAX) {
         fs->unseen = true;
         return 0;
     }
@@ -127,7 +127,7 @@ static bool was_closed(const struct growth *growth, int dir)
 
 static int look_at_name(struct growth *growth, const struct sys_dirent *entry)
 {
-    const struct root *root = &growth->roots[growth->root];
+    const struct root *root = &growth->roots[growth->walk->root];
     struct filesystem *fs = &growth->filesystems[root->fs];
     struct statx st;
 
@@ -149,23 +149,23 @@ static int look_at_name(struct growth *growth, const struct sys_dirent *entry)
 /* The names in the buffer, or up to a directory; or fill it. */
 static int read_names(struct growth *growth)
 {
-    struct filesystem *fs = &growth->filesystems[growth->roots[growth->root].fs];
-    size_t depth = growth->level_count;
+    struct filesystem *fs = &growth->filesystems[growth->roots[growth->walk->root].fs];
+    size_t depth = growth->walk->level_count;
 
-    if (growth->names_at >= growth->names_len) {
-        int got = ret_errno(
-            syscall(SYS_getdents64, current(growth)->fd, growth->names, sizeof growth->names));
+    if (growth->walk->names_at >= growth->walk->names_len) {
+        int got = ret_errno(syscall(SYS_getdents64, current(growth)->fd, growth->walk->names,
+                                    sizeof growth->walk->names));
         fs->unseen = fs->unseen || (got < 0 && got != -ENOENT);
-        growth->names_at = 0;
-        growth->names_len = got > 0 ? (size_t)got : 0;
+        growth->walk->names_at = 0;
+        growth->walk->names_len = got > 0 ? (size_t)got : 0;
         if (got <= 0)
             pop(growth, fs);
         return 0;
     }
-    while (growth->names_at < growth->names_len && growth->level_count == depth) {
-        const struct sys_dirent *entry = (const struct sys_dirent *)(growth->names +
-                                                                     growth->names_at);
-        growth->names_at += entry->len;
+    while (growth->walk->names_at < growth->walk->names_len && growth->walk->level_count == depth) {
+        const struct sys_dirent *entry = (const struct sys_dirent *)(growth->walk->names +
+                                                                     growth->walk->names_at);
+        growth->walk->names_at += entry->len;
         int r = look_at_name(growth, entry);
         if (r < 0)
             return r;
@@ -201,13 +201,13 @@ int growth_tree_step(struct growth *growth)
 {
     int r;
 
-    if (growth->root == growth->root_count)
+    if (growth->walk->root == growth->root_count)
         return 1;
-    if (growth->level_count == 0)
-        r = enter_root(growth, &growth->roots[growth->root]);
+    if (growth->walk->level_count == 0)
+        r = enter_root(growth, &growth->roots[growth->walk->root]);
     else
         r = read_names(growth);
-    if (r > 0 || (r == 0 && growth->level_count == 0))
-        growth->root++;
+    if (r > 0 || (r == 0 && growth->walk->level_count == 0))
+        growth->walk->root++;
     return r < 0 ? r : 0;
 }

@@ -16,6 +16,8 @@ static int fill_output(struct hutch_run *run, struct hutch_result *result)
 {
     for (int i = 0; i < 2; i++) {
         size_t len;
+        if (capture_is_empty(&run->capture[i]))
+            continue; /* as it is */
         result->truncated = result->truncated || capture_truncated(&run->capture[i]);
         char *data = capture_take(&run->capture[i], &len);
         if (!data)
@@ -136,7 +138,7 @@ static int fill_violations(const struct hutch_run *run, struct hutch_result *res
 
 int run_report(struct hutch_run *run, struct hutch_result **ret, struct hutch_error *err)
 {
-    struct hutch_result *result = result_new();
+    struct hutch_result *result = result_new(run->owner);
     if (!result)
         return err_oom(err);
 

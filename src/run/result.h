@@ -6,8 +6,11 @@
 
 #include "base/arena.h"
 
-/* An empty result with its size set; NULL when out of memory. Free it with result_free(). */
-struct hutch_result *result_new(void);
+/*
+ * An empty result with its size set; NULL when out of memory. Free it with result_free(). `only`: many of them
+ * are not expected.
+ */
+struct hutch_result *result_new(bool only);
 void result_free(struct hutch_result *result);
 
 /* Strings that must live as long as the result. */

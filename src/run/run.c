@@ -31,7 +31,7 @@ static int start_command(struct hutch_run *run, struct hutch_error *err)
         .last = run->owner,
         .stdio = {-1, -1, -1},
     };
-    int r = run->command.tty ? 0 : run_start_pipes(run, exec.stdio);
+    int r = run->command.tty ? 0 : run_make_pipes(run, exec.stdio);
 
     if (r == 0)
         return sandbox->ops->exec(sandbox, &exec, err);
@@ -48,7 +48,7 @@ static int start(struct hutch_run *run, const struct hutch_command *command,
     for (int i = 0; i < 2; i++)
         capture_init(&run->capture[i], plan->limits.output_bytes);
     monitor_init(&run->monitor, plan, &run->box->disk);
-    int r = disk_start(&run->box->disk, plan);
+    int r = disk_start(&run->box->disk, plan, &run->box->plan->arena);
     if (r == 0)
         r = run_take_caller_fds(run, command);
     if (r == 0)
@@ -58,13 +58,9 @@ static int start(struct hutch_run *run, const struct hutch_command *command,
     return start_command(run, err);
 }
 
-static struct hutch_run *run_new(hutch_event_fn *on_event, void *arg,
-                                 const struct hutch_command *command)
+static void run_init(struct hutch_run *run, hutch_event_fn *on_event, void *arg,
+                     const struct hutch_command *command)
 {
-    struct hutch_run *run = calloc(1, sizeof *run);
-
-    if (!run)
-        return NULL;
     *run = (struct hutch_run){
         .loop = LOOP_INIT,
         .wake = -1,
@@ -72,6 +68,7 @@ static struct hutch_run *run_new(hutch_event_fn *on_event, void *arg,
         .stdin_open = command->stdin_open,
         .stdin_fd = -1,
         .caller = {-1, -1, -1},
+        .pipes = {-1, -1, -1},
         .input = RELAY_INIT,
         .output = {RELAY_INIT, RELAY_INIT},
         .on_event = on_event,
@@ -79,7 +76,6 @@ static struct hutch_run *run_new(hutch_event_fn *on_event, void *arg,
     };
     arena_init(&run->own_arena);
     run->arena = &run->own_arena;
-    return run;
 }
 
 static void join_box(struct hutch_run *run, struct hutch_sandbox *box)
@@ -125,16 +121,17 @@ static int start_joined(struct hutch_run *run, const struct hutch_command *comma
 int run_start(const struct policy *policy, const struct hutch_command *command,
               hutch_event_fn *on_event, void *arg, struct hutch_run **ret, struct hutch_error *err)
 {
-    struct hutch_sandbox *box = NULL;
-    struct hutch_run *run = run_new(on_event, arg, command);
-
-    if (!run)
-        return err_oom(err);
+    struct hutch_sandbox *box;
     int r = box_new(policy, false, on_event, arg, &box, err);
-    if (r < 0) {
-        run_free(run);
+
+    if (r < 0)
         return r;
+    struct hutch_run *run = arena_alloc(&box->plan->arena, sizeof *run);
+    if (!run) {
+        box_free(box);
+        return err_oom(err);
     }
+    run_init(run, on_event, arg, command);
     run->owner = true;
     run->arena = &box->plan->arena; /* which has room, and ends with it */
     join_box(run, box);
@@ -152,10 +149,10 @@ int run_start_in(struct hutch_sandbox *box, const struct hutch_command *command,
     }
     if (box->gone)
         return err_set(err, HUTCH_ESTATE, "sandbox", "the sandbox has ended");
-    struct hutch_run *run = on_event ? run_new(on_event, arg, command)
-                                     : run_new(box->on_event, box->arg, command);
+    struct hutch_run *run = malloc(sizeof *run);
     if (!run)
         return err_oom(err);
+    run_init(run, on_event ? on_event : box->on_event, on_event ? arg : box->arg, command);
     join_box(run, box);
     return start_joined(run, command, ret, err);
 }
@@ -209,21 +206,26 @@ void run_free(struct hutch_run *run)
         relay_stop(&run->output[i]);
         capture_clear(&run->capture[i]);
     }
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         fd_close(&run->caller[i]);
+        fd_close(&run->pipes[i]);
+    }
     fd_close(&run->stdin_fd);
     fd_close(&run->terminal);
     if (run->box && !run->owner)
         run_abandon(run);
     run_close_loop(run);
     result_free(run->result);
+    arena_clear(&run->own_arena);
     if (run->box) {
         own = run->owner ? run->box : NULL;
         leave_box(run);
     }
-    box_free(own); /* late: what it has to wait for goes on meanwhile */
-    arena_clear(&run->own_arena);
-    free(run);
+    if (own)
+        box_free(
+            own); /* late: what it has to wait for goes on meanwhile. The run is in its memory. */
+    else
+        free(run);
 }
 
 void run_leave(struct hutch_run *run)

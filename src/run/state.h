@@ -61,8 +61,9 @@ struct hutch_run {
     struct loop loop;
     bool loop_known; /* to the caller, in whose sets it may be; or not all is in it any more */
     int wake; /* readable when another run's step has taken something for this one; -1: always alone */
-    int terminal;       /* master, for resizing; -1 without one */
-    int terminal_error; /* -errno: it could not be connected */
+    int terminal;      /* master, for resizing; -1 without one */
+    int streams_error; /* -errno: they could not be connected */
+    int pipes[3];      /* our ends until the command has started, and relays take them; -1: none */
     struct relay input;
     bool stdin_open; /* the caller writes it */
     int stdin_fd;    /* for that: our end; -1 before there is one, and after */
@@ -111,8 +112,12 @@ struct hutch_violation run_violation(const struct sandbox_violation *seen);
 /* streams.c: the caller's descriptors are duplicated: it may close or reuse its own at any time. */
 int run_take_caller_fds(struct hutch_run *run, const struct hutch_command *command);
 
-/* Three pipes: our ends go to relays, the other ends to the command. */
-int run_start_pipes(struct hutch_run *run, int stdio[3]);
+/*
+ * Three pipes: the other ends are the command's. Ours are connected when that has started: nothing is read for
+ * a command that cannot be, and the one who starts it need not wait for us.
+ */
+int run_make_pipes(struct hutch_run *run, int stdio[3]);
+int run_connect_pipes(struct hutch_run *run);
 
 /* The terminal was made inside; its master end has arrived. Takes *master. */
 int run_start_terminal(struct hutch_run *run, int *master);

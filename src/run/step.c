@@ -80,16 +80,16 @@ static void on_started(struct hutch_run *run, struct sandbox_event *event)
                       .timeout_ms = run->command.timeout_ms,
                       .before = &run->box->usage,
                   });
-    if (event->terminal >= 0)
-        run->terminal_error = run_start_terminal(run, &event->terminal);
+    run->streams_error = event->terminal >= 0 ? run_start_terminal(run, &event->terminal)
+                                              : run_connect_pipes(run);
     fd_close(&event->terminal);
 }
 
 /* Not before all that was said has been heard: a short command may be over. */
 static int begin_to_supervise(struct hutch_run *run, struct hutch_error *err)
 {
-    if (run->terminal_error < 0)
-        return err_sys(err, run->terminal_error, "tty", "cannot relay the command's terminal");
+    if (run->streams_error < 0)
+        return err_sys(err, run->streams_error, "run", "cannot relay the command's streams");
     int r = run_start_deadline(run);
     /* Nothing is looked at yet: most commands are over before that, and should not wait for us. */
     if (r == 0)
@@ -256,15 +256,7 @@ static int dispatch(struct hutch_run *run, enum run_tag tag, struct hutch_error 
     case TAG_TIMER: return on_timer(run, err);
     case TAG_STDIN: r = relay_step(&run->input); break;
     case TAG_STDOUT:
-    case TAG_STDERR:
-        /* A command may be quicker than the word that it has started; that word comes first. */
-        if (run->on_event && run->state == RUN_SETTING_UP) {
-            r = box_pump(run->box, run, err);
-            if (r < 0 || run->state == RUN_SETTING_UP)
-                return r;
-        }
-        r = relay_step(&run->output[tag == TAG_STDOUT ? 0 : 1]);
-        break;
+    case TAG_STDERR: r = relay_step(&run->output[tag == TAG_STDOUT ? 0 : 1]); break;
     }
     return r < 0 ? err_sys(err, r, "run", "cannot relay the command's streams") : 0;
 }

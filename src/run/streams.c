@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "run/run.h"
 #include "run/state.h"
+#include "sys/path.h"
 #include "sys/ret.h"
 #include "sys/terminal.h"
 
@@ -82,28 +83,37 @@ static int start_input(struct hutch_run *run, int *dst, bool terminal)
     return r < 0 ? r : relay_start(&run->input, run->loop.epoll, TAG_STDIN, &ends);
 }
 
-int run_start_pipes(struct hutch_run *run, int stdio[3])
+int run_make_pipes(struct hutch_run *run, int stdio[3])
 {
-    for (int i = 0; i < 3; i++) {
+    int r = 0;
+
+    for (int i = 0; r == 0 && i < 3; i++) {
         int ends[2];
-        int r = ret_errno(pipe2(ends, O_CLOEXEC));
+        r = ret_errno(pipe2(ends, O_CLOEXEC));
         if (r < 0)
             return r;
-        fd_auto int ours = ends[i == 0];
+        run->pipes[i] = ends[i == 0];
         stdio[i] = ends[i != 0];
-        r = i == 0 ? start_input(run, &ours, false) : start_output(run, i, &ours);
-        if (r < 0)
-            return r;
     }
-    return 0;
+    /* The caller may write at once, or close it. */
+    return run->stdin_open ? start_input(run, &run->pipes[0], false) : r;
+}
+
+int run_connect_pipes(struct hutch_run *run)
+{
+    int r = run->pipes[0] >= 0 ? start_input(run, &run->pipes[0], false) : 0;
+
+    for (int i = 1; r == 0 && i < 3; i++)
+        r = start_output(run, i, &run->pipes[i]);
+    return r;
 }
 
 int run_start_terminal(struct hutch_run *run, int *master)
 {
-    fd_auto int out = ret_errno(fcntl(*master, F_DUPFD_CLOEXEC, 3));
+    fd_auto int out = sys_dup(*master, 3);
     if (out < 0)
         return out;
-    fd_auto int in = ret_errno(fcntl(*master, F_DUPFD_CLOEXEC, 3));
+    fd_auto int in = sys_dup(*master, 3);
     if (in < 0)
         return in;
     run->terminal = fd_take(master);
@@ -119,7 +129,7 @@ int run_take_caller_fds(struct hutch_run *run, const struct hutch_command *comma
     for (int i = 0; i < 3; i++) {
         if (given[i] < 0)
             continue;
-        run->caller[i] = ret_errno(fcntl(given[i], F_DUPFD_CLOEXEC, 3));
+        run->caller[i] = sys_dup(given[i], 3);
         if (run->caller[i] < 0)
             return run->caller[i];
     }

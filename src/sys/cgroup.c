@@ -38,7 +38,7 @@ bool sys_cgroup_is_absent(int r)
 
 int sys_cgroup_root(void)
 {
-    return ret_errno(open("/sys/fs/cgroup", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    return sys_open("/sys/fs/cgroup", O_PATH | O_DIRECTORY);
 }
 
 int sys_cgroup_version(int root)

@@ -12,6 +12,7 @@
 
 #include "base/fd.h"
 #include "sys/clone.h"
+#include "sys/path.h"
 #include "sys/raw.h"
 #include "sys/ret.h"
 
@@ -33,7 +34,7 @@ static int open_proc(pid_t pid)
     char path[32];
 
     snprintf(path, sizeof path, "/proc/%d", (int)pid);
-    return ret_errno(open(path, O_PATH | O_DIRECTORY | O_CLOEXEC));
+    return sys_open(path, O_PATH | O_DIRECTORY);
 }
 
 static int write_maps(int proc, const struct sys_idmap *map, bool deny_setgroups)

@@ -22,6 +22,16 @@ struct k_open_how {
     uint64_t resolve;
 };
 
+int sys_open(const char *path, int flags)
+{
+    return ret_errno(syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, 0));
+}
+
+int sys_dup(int fd, int lowest)
+{
+    return ret_errno(syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, lowest));
+}
+
 static int open_how(int dir, const char *path, struct k_open_how how)
 {
     int r = -EAGAIN;

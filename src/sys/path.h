@@ -9,6 +9,13 @@
 #include <sys/types.h>
 
 /*
+ * open() and fcntl(F_DUPFD_CLOEXEC), which some libcs follow by a second call for kernels that did not know
+ * O_CLOEXEC. Close-on-exec is added; the duplicate is not below `lowest`.
+ */
+int sys_open(const char *path, int flags);
+int sys_dup(int fd, int lowest);
+
+/*
  * Open `path` (relative, "" or "." for `root` itself) below `root`, following no symbolic link at
  * all: a link on the way is -ELOOP. Close-on-exec is added to `flags`.
  */

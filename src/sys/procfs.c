@@ -7,6 +7,7 @@
 
 #include "base/fd.h"
 #include "base/num.h"
+#include "sys/path.h"
 #include "sys/ret.h"
 
 /* "/proc/PID/name". */
@@ -20,7 +21,7 @@ static int open_proc(pid_t pid, const char *name, int flags)
     char *end = num_put(path + strlen(path), (uint64_t)pid, 10);
     *end++ = '/';
     memcpy(end, name, len + 1);
-    return ret_errno(open(path, flags | O_CLOEXEC));
+    return sys_open(path, flags);
 }
 
 int sys_proc_read(pid_t pid, const char *name, char *data, size_t size)

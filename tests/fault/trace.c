@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -234,6 +235,13 @@ static bool sets_close_on_exec(const struct __ptrace_syscall_info *info)
     return info->entry.nr == SYS_fcntl && info->entry.args[1] == F_SETFD;
 }
 
+/* A page that nobody may touch, which musl puts before its heap, or does without. */
+static bool makes_guard(const struct __ptrace_syscall_info *info)
+{
+    return info->entry.nr == SYS_mmap && info->entry.args[2] == PROT_NONE &&
+           (info->entry.args[3] & MAP_FIXED);
+}
+
 static bool is_wait(long nr)
 {
     switch (nr) {
@@ -271,7 +279,7 @@ static void on_entry(struct tracer *tracer, struct process *process,
                             opens(process->pid, info, tracer->run->begin);
         return;
     }
-    if (nr < 0 || nr >= NR_MAX || sets_close_on_exec(info))
+    if (nr < 0 || nr >= NR_MAX || sets_close_on_exec(info) || makes_guard(info))
         return;
     if (process->role == ROLE_ENGINE && is_wait(nr))
         process->waits = true;

@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "sys/cgroup.h"
+#include "sys/path.h"
 #include "sys/ret.h"
 
 /* ---- Making ---- */
@@ -94,7 +95,7 @@ static int make_groups(struct native_cgroup *cgroup, struct hutch_error *err)
         if (shared < 0) {
             r = make_group(cgroup, i, err);
         } else {
-            r = cgroup->dir[i] = ret_errno(fcntl(cgroup->dir[shared], F_DUPFD_CLOEXEC, 3));
+            r = cgroup->dir[i] = sys_dup(cgroup->dir[shared], 3);
             if (r < 0)
                 err_sys(err, r, "cgroup", "cannot copy a descriptor");
         }

@@ -67,7 +67,7 @@ static int open_socket_file(const struct notify *notify, pid_t pid, const char *
 {
     struct stat st;
     /* Nobody in the sandbox can have another root than init has: chroot() needs a capability. */
-    fd_auto int start = path[0] == '/' ? ret_errno(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC))
+    fd_auto int start = path[0] == '/' ? sys_open("/", O_PATH | O_DIRECTORY)
                                        : sys_proc_open_dir(pid, "cwd");
     if (start < 0)
         return start;

@@ -54,7 +54,7 @@ static int watch_parent(struct watch *watch, int *root, const char *path, const 
     memcpy(parent, path, len);
     parent[len] = '\0';
     if (*root < 0)
-        *root = ret_errno(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+        *root = sys_open("/", O_PATH | O_DIRECTORY);
     if (*root < 0)
         return *root;
     fd_auto int fd = sys_open_beneath(*root, len > 0 ? parent + 1 : ".", O_RDONLY | O_DIRECTORY, 0);

@@ -161,7 +161,7 @@ static int make_tree(struct builder *b, size_t index)
 
 static int use_host_root(struct builder *b)
 {
-    b->root = ret_errno(fcntl(b->host, F_DUPFD_CLOEXEC, 0));
+    b->root = sys_dup(b->host, 0);
     return b->root < 0 ? b->root : set_flags(b, b->root, &b->plan->mounts[0]);
 }
 
@@ -360,7 +360,7 @@ int init_files_build(const struct plan *plan, int *trees, struct init_files *ret
 {
     struct builder b = {.plan = plan, .trees = trees, .root = -1, .parent = -1};
 
-    b.host = ret_errno(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    b.host = sys_open("/", O_PATH | O_DIRECTORY);
     if (b.host < 0)
         return b.host;
     int r = shows_host(&plan->mounts[0]) ? is_mount_root(b.host) : 0;

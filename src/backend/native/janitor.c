@@ -83,8 +83,11 @@ SYS_OWN_STACK static int janitor_main(void *arg)
     struct timespec pause = {.tv_nsec = 1000000};
 
     close_others(janitor);
-    /* Out of the group that a terminal, or who wants the engine gone, sends signals to. */
-    SYS_RAW(SYS_setsid, 0);
+    /*
+     * Out of the group that a terminal, or who wants the engine gone, sends signals to. A session of its own
+     * would do no more, and take the kernel longer: the scheduler has a group for each.
+     */
+    SYS_RAW(SYS_setpgid, 0, 0);
     SYS_RAW(SYS_prctl, PR_SET_NAME, "hutch-janitor");
     wait_for_engine(janitor);
     for (int i = 0; i < TRIES_MAX && !remove_groups(janitor); i++) {

@@ -32,7 +32,7 @@ static bool needs_rule(const struct plan_mount *mount)
 int init_landlock_build(const struct plan *plan, uint32_t *ret_index)
 {
     int abi = plan->landlock_abi;
-    fd_auto int root = ret_errno(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    fd_auto int root = sys_open("/", O_PATH | O_DIRECTORY);
     if (root < 0)
         return root;
     fd_auto int ruleset = sys_landlock_create(abi, plan->lasting);

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/socket.h>
 
 #include "backend/native/account.h"
@@ -96,7 +95,6 @@ static void native_free(struct sandbox *sandbox)
     account_free(native->account);
     native_cgroup_clear(&native->cgroup);
     janitor_dismiss(&native->janitor);
-    free(native);
 }
 
 /* ---- Starting ---- */
@@ -145,17 +143,15 @@ static const struct sandbox_ops native_ops = {
     .free = native_free,
 };
 
-static int native_start(const struct plan *plan, struct sandbox **ret, struct hutch_error *err)
+static int native_start(const struct plan *plan, struct arena *arena, struct sandbox **ret,
+                        struct hutch_error *err)
 {
     const size_t mount_count = plan->mount_count;
-    struct native *native = calloc(1, sizeof *native);
-    int *trees = malloc(sizeof *trees * (mount_count + 1));
+    struct native *native = arena_alloc(arena, sizeof *native);
+    int *trees = arena_alloc(arena, sizeof *trees * (mount_count + 1));
 
-    if (!native || !trees) {
-        free(native);
-        free(trees);
+    if (!native || !trees)
         return err_oom(err);
-    }
     native->base = (struct sandbox){
         .ops = &native_ops, .events_fd = -1, .exit_fd = -1, .proc_fd = -1, .root_fd = -1};
     native->plan = plan;
@@ -174,7 +170,6 @@ static int native_start(const struct plan *plan, struct sandbox **ret, struct hu
         r = make_groups_v1(native, err);
     for (size_t i = 0; i < mount_count; i++)
         fd_close(&trees[i]);
-    free(trees);
     if (r < 0) {
         native_free(&native->base);
         return r;

@@ -20,6 +20,7 @@
 #include "sys/message.h"
 #include "sys/mount.h"
 #include "sys/network.h"
+#include "sys/path.h"
 #include "sys/privilege.h"
 #include "sys/process.h"
 #include "sys/ret.h"
@@ -98,8 +99,7 @@ static int take_ids(struct init *init)
 
 /*
  * What every process of the sandbox lacks from its beginning, and how it takes signals. The bounding set takes
- * a call for each capability: the first command's process drops its own while we build the files, and we ours
- * when it has what it waits for.
+ * a call for each capability, so it is dropped once, for all that come from here.
  */
 static int drop_privileges(struct init *init)
 {
@@ -108,6 +108,8 @@ static int drop_privileges(struct init *init)
     sys_signals_reset(); /* children of who ignores SIGCHLD cannot be waited for */
     if (r == 0)
         r = sys_no_new_privs();
+    if (r == 0)
+        r = sys_drop_bounding();
     return r < 0 ? r : start_first(init);
 }
 
@@ -129,7 +131,7 @@ static int place_descriptors(int keep[FD_COUNT])
     for (int i = 0; i < FD_COUNT; i++) {
         if (keep[i] < 0)
             continue;
-        keep[i] = ret_errno(fcntl(keep[i], F_DUPFD_CLOEXEC, FD_COUNT));
+        keep[i] = sys_dup(keep[i], FD_COUNT);
         if (keep[i] < 0)
             return keep[i];
     }
@@ -151,7 +153,7 @@ static int keep_descriptors(struct init *init)
         [FD_SIGNALS] = open_signals(),
         [FD_ENGINE] = init->args->engine_pidfd,
         [FD_LANDLOCK] = init->landlock,
-        [FD_PROC] = ret_errno(open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC)),
+        [FD_PROC] = sys_open("/proc", O_PATH | O_DIRECTORY),
         [FD_MEMORY] = init->files.memory_fd,
         [FD_ROOT] = -1,
         [FD_MOUNTS] = -1,
@@ -162,8 +164,8 @@ static int keep_descriptors(struct init *init)
     if (r < 0 || keep[FD_SIGNALS] < 0 || keep[FD_PROC] < 0)
         return r < 0 ? r : keep[FD_SIGNALS] < 0 ? keep[FD_SIGNALS] : keep[FD_PROC];
     if (plan->lasting) {
-        keep[FD_ROOT] = ret_errno(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
-        keep[FD_MOUNTS] = ret_errno(open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC));
+        keep[FD_ROOT] = sys_open("/", O_PATH | O_DIRECTORY);
+        keep[FD_MOUNTS] = sys_open("/proc/self/ns/mnt", O_RDONLY);
         if (keep[FD_ROOT] < 0 || keep[FD_MOUNTS] < 0)
             return keep[FD_ROOT] < 0 ? keep[FD_ROOT] : keep[FD_MOUNTS];
     }
@@ -221,9 +223,8 @@ static int place(struct init *init)
 static int put_on_filter(struct init *init)
 {
     const struct filter *filter = init->plan->init_filter;
-    int r = sys_drop_bounding();
 
-    return r < 0 ? r : sys_seccomp_load(filter->code, filter->len);
+    return sys_seccomp_load(filter->code, filter->len);
 }
 
 /* Into the network that the first command's process has made. That has locks to put on; we take it up. */

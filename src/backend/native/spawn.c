@@ -273,8 +273,6 @@ static int begin_first(struct init_spawn *spawn)
     int r = spawn->plan->net == NET_NONE ? make_network(spawn) : 0;
 
     if (r == 0)
-        r = sys_drop_bounding();
-    if (r == 0)
         r = sys_drop_capabilities();
     sys_word_wait(&spawn->placed); /* init has also left our choice of processors alone by then */
     return r;

@@ -4,13 +4,13 @@
  * input: it lives next to the untrusted.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "backend/native/answer.h"
 #include "backend/native/engine.h"
-#include "base/buf.h"
 #include "base/err.h"
 #include "base/fd.h"
 #include "sys/message.h"
@@ -61,38 +61,45 @@ static const struct plan_command *find_command(const struct native *native, uint
 
 /* ---- Requests ---- */
 
-static int pack(const struct sandbox_exec *exec, struct proto_request *request, struct buf *text)
+static void count(const struct plan_command *command, struct proto_request *request)
 {
-    buf_init(text, SIZE_MAX / 2);
-    buf_add(text, exec->command->cwd, strlen(exec->command->cwd) + 1);
-    for (const char *const *arg = exec->command->argv; *arg; arg++, request->argc++)
-        buf_add(text, *arg, strlen(*arg) + 1);
-    for (const char *const *var = exec->command->env; *var; var++, request->envc++)
-        buf_add(text, *var, strlen(*var) + 1);
-    request->text_len = text->len;
-    return text->failed ? -ENOMEM : 0;
+    request->text_len = strlen(command->cwd) + 1;
+    for (const char *const *arg = command->argv; *arg; arg++, request->argc++)
+        request->text_len += strlen(*arg) + 1;
+    for (const char *const *var = command->env; *var; var++, request->envc++)
+        request->text_len += strlen(*var) + 1;
+}
+
+static void pack(const struct plan_command *command, char *out)
+{
+    out = stpcpy(out, command->cwd) + 1;
+    for (const char *const *arg = command->argv; *arg; arg++)
+        out = stpcpy(out, *arg) + 1;
+    for (const char *const *var = command->env; *var; var++)
+        out = stpcpy(out, *var) + 1;
 }
 
 /* Strings that are too long for a packet go into a memfd, *ret_fd. */
-static int pack_long(const struct buf *text, int *ret_fd)
+static int pack_long(const struct plan_command *command, size_t len, int *ret_fd)
 {
     fd_auto int fd = ret_errno(memfd_create("hutch-exec", MFD_CLOEXEC));
     if (fd < 0)
         return fd;
-
-    for (size_t done = 0; done < text->len;) {
-        ssize_t len = write(fd, text->data + done, text->len - done);
-        if (len < 0)
-            return -errno;
-        done += (size_t)len;
-    }
+    /* Room that is there: who runs out of memory in a mapping is killed. */
+    int r = posix_fallocate(fd, 0, (off_t)len);
+    if (r != 0)
+        return -r;
+    char *text = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (text == MAP_FAILED)
+        return -errno;
+    pack(command, text);
+    munmap(text, len);
     *ret_fd = fd_take(&fd);
     return 0;
 }
 
 static int send_exec(struct native *native, const struct sandbox_exec *exec)
 {
-    buf_auto struct buf text = {0};
     struct proto_request request = {
         .type = PROTO_EXEC,
         .run = exec->run,
@@ -102,31 +109,29 @@ static int send_exec(struct native *native, const struct sandbox_exec *exec)
         .cols = exec->command->cols,
     };
     int fds[SYS_MESSAGE_FDS];
-    size_t count = 0;
+    size_t fd_count = 0;
     fd_auto int memfd = -1;
     char packet[sizeof request + PROTO_TEXT_INLINE];
     size_t len = sizeof request;
 
-    int r = pack(exec, &request, &text);
-    if (r < 0)
-        return r;
+    count(exec->command, &request);
     for (int i = 0; !request.tty && i < 3; i++)
-        fds[count++] = exec->stdio[i];
-    if (text.len > PROTO_TEXT_INLINE) {
-        r = pack_long(&text, &memfd);
+        fds[fd_count++] = exec->stdio[i];
+    if (request.text_len > PROTO_TEXT_INLINE) {
+        int r = pack_long(exec->command, request.text_len, &memfd);
         if (r < 0)
             return r;
-        fds[count++] = memfd;
+        fds[fd_count++] = memfd;
         request.in_memfd = 1;
     } else {
-        memcpy(packet + len, text.data, text.len);
-        len += text.len;
+        pack(exec->command, packet + len);
+        len += request.text_len;
     }
     for (size_t i = 0; i < native->join_count; i++)
-        fds[count++] = native->joins[i];
+        fds[fd_count++] = native->joins[i];
     request.joins = (uint32_t)native->join_count;
     memcpy(packet, &request, sizeof request);
-    return sys_message_send(native->base.events_fd, packet, len, fds, count);
+    return sys_message_send(native->base.events_fd, packet, len, fds, fd_count);
 }
 
 int native_exec(struct sandbox *sandbox, struct sandbox_exec *exec, struct hutch_error *err)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "sys/path.h"
 #include "sys/procstat.h"
 #include "sys/ret.h"
 
@@ -74,7 +75,7 @@ static void remember(struct tree_seen *seen, const struct tree_member *members, 
 void tree_signal(pid_t leader, int signal, struct tree_seen *seen)
 {
     struct tree_member members[TREE_SEEN_MAX];
-    fd_auto int proc = ret_errno(open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    fd_auto int proc = sys_open("/proc", O_PATH | O_DIRECTORY);
 
     if (proc < 0) { /* then at least these */
         kill(-leader, signal);

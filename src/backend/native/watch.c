@@ -278,7 +278,7 @@ static bool shares_directory(const struct plan *plan, size_t i)
 
 int watch_open(struct watch *watch, const struct plan *plan)
 {
-    fd_auto int root = ret_errno(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    fd_auto int root = sys_open("/", O_PATH | O_DIRECTORY);
 
     watch->plan = plan;
     for (size_t i = 0; i < plan->watch_count; i++) {

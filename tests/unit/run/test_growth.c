@@ -17,6 +17,7 @@
 
 #include "../pidns.h"
 #include "../scratch.h"
+#include "base/arena.h"
 #include "base/num.h"
 
 #define MIB (1024ULL * 1024)
@@ -41,6 +42,7 @@ int clock_gettime(clockid_t clock, struct timespec *ret)
 
 /* In a tmpfs of its own: "work" is the run's, "other" a neighbour's on the same file system. */
 static struct growth *growth;
+static struct arena arena;
 static int work = -1;
 static int other = -1;
 static int before;
@@ -70,6 +72,7 @@ static int teardown(void **state)
 {
     growth_free(growth);
     growth = NULL;
+    arena_clear(&arena);
     kill(-1, SIGKILL);
     while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
         ;
@@ -82,7 +85,7 @@ static int teardown(void **state)
 
 static void start(uint64_t limit)
 {
-    assert_int_equal(growth_new(limit, &growth), 0);
+    assert_int_equal(growth_new(limit, &arena, &growth), 0);
     assert_int_equal(growth_add(growth, work), 0);
     growth_set_proc(growth, pidns_proc);
 }
@@ -573,7 +576,7 @@ static void one_file_can_be_writable(void **state)
     make_file(work, "file", 0);
     make_file(other, "new", 0);
     fd_auto int fd = openat(work, "file", O_PATH | O_CLOEXEC);
-    assert_int_equal(growth_new(4 * MIB, &growth), 0);
+    assert_int_equal(growth_new(4 * MIB, &arena, &growth), 0);
     assert_int_equal(growth_add(growth, fd), 0);
     growth_set_proc(growth, pidns_proc);
     make_file(work, "file", 5);

@@ -48,7 +48,7 @@ static void statuses(void **state)
 
 static void a_new_result_can_be_read(void **state)
 {
-    struct hutch_result *result = result_new();
+    struct hutch_result *result = result_new(true);
 
     assert_non_null(result);
     assert_int_equal(result->size, sizeof(*result));
@@ -65,7 +65,7 @@ static void a_new_result_can_be_read(void **state)
 
 static void it_owns_what_it_is_given(void **state)
 {
-    struct hutch_result *result = result_new();
+    struct hutch_result *result = result_new(false);
 
     assert_non_null(result);
     result_give_output(result, 1, strdup("out"), 3);
