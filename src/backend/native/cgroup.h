@@ -99,6 +99,9 @@ int native_cgroup_complete(struct native_cgroup *cgroup);
  */
 int native_cgroup_measure(struct native_cgroup *cgroup, bool last, struct sandbox_usage *ret);
 
+/* Open what the last measurement reads, now that there is time: who waits for the end need not wait for that. */
+void native_cgroup_expect_end(struct native_cgroup *cgroup);
+
 /*
  * Remove the groups. -EBUSY: something still ends there (at most some milliseconds after the last
  * exit was seen); call again. Measure before.

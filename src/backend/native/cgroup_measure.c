@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
+#include "base/str.h"
 #include "sys/cgroup.h"
 #include "sys/ret.h"
 
@@ -46,21 +47,29 @@ static int open_measured(struct native_cgroup *cgroup, enum native_cgroup_file w
     return ret_errno(openat(dir, file->name, O_RDONLY | O_CLOEXEC));
 }
 
-/* Returns 1 with the text, 0 when there is no such file; that is asked for once. */
-static int read_measured(struct native_cgroup *cgroup, enum native_cgroup_file which, char *out,
-                         size_t size)
+/* -ENOENT when there is no such file; that is asked for once. */
+static int get_measured(struct native_cgroup *cgroup, enum native_cgroup_file which)
 {
     int *fd = &cgroup->files[which];
 
     if (cgroup->missing[which])
-        return 0;
+        return -ENOENT;
     if (*fd < 0) {
         *fd = open_measured(cgroup, which);
         cgroup->missing[which] = *fd == -ENOENT;
     }
-    if (*fd < 0)
-        return cgroup->missing[which] ? 0 : *fd;
-    int r = sys_cgroup_read(*fd, out, size);
+    return *fd;
+}
+
+/* Returns 1 with the text, 0 when there is no such file. */
+static int read_measured(struct native_cgroup *cgroup, enum native_cgroup_file which, char *out,
+                         size_t size)
+{
+    int fd = get_measured(cgroup, which);
+
+    if (fd < 0)
+        return fd == -ENOENT ? 0 : fd;
+    int r = sys_cgroup_read(fd, out, size);
     return r < 0 ? r : 1;
 }
 
@@ -209,4 +218,19 @@ int native_cgroup_measure(struct native_cgroup *cgroup, bool last, struct sandbo
     int processes = measure_processes(cgroup, ret);
     int io = measure_io(cgroup, ret);
     return cpu < 0 ? cpu : memory < 0 ? memory : processes < 0 ? processes : io;
+}
+
+void native_cgroup_expect_end(struct native_cgroup *cgroup)
+{
+    static const enum native_cgroup_file at_end[] = {
+        CGROUP_MEMORY_PEAK, CGROUP_CPU,         CGROUP_PIDS,
+        CGROUP_PIDS_PEAK,   CGROUP_PIDS_EVENTS, CGROUP_IO,
+    };
+
+    if (!cgroup->where)
+        return;
+    /* In v1 the others are not there, or come later. One that cannot be opened is tried again when it is read. */
+    size_t count = cgroup->where->version == 2 ? ARRAY_LEN(at_end) : 1;
+    for (size_t i = 0; i < count; i++)
+        get_measured(cgroup, at_end[i]);
 }

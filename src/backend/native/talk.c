@@ -208,6 +208,8 @@ int native_next(struct sandbox *sandbox, struct sandbox_event *ret, struct hutch
                 : answer_read(native->plan, find_command(native, run), &answer, (size_t)len, ret);
     if (r == 0 && (ret->type == SANDBOX_STARTED || ret->type == SANDBOX_EXEC_FAILED))
         native_forget(sandbox, run);
+    if (r == 0 && ret->type == SANDBOX_STARTED)
+        native_cgroup_expect_end(&native->cgroup);
     take_fds(native, r == 0 ? ret : NULL, fds, fd_count);
     if (r < 0)
         return err_sys(err, r, "sandbox", "the sandbox's first process sent something unreadable");
