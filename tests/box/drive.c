@@ -98,6 +98,35 @@ const char *drive_refused(const char *const *flags, const char *const *argv)
     return box_text("%s (at %s)", err.msg, err.where);
 }
 
+struct hutch_sandbox *drive_open_told(const char *const *flags, hutch_event_fn *on_event, void *arg)
+{
+    struct hutch_policy *policy = drive_policy(flags);
+    struct hutch_sandbox *sandbox = NULL;
+    struct hutch_error err;
+
+    if (hutch_sandbox_open(policy, on_event, arg, &sandbox, &err) < 0)
+        box_fatal(__FILE__, __LINE__, "open: %s (errno %d, at %s)", err.msg, err.sys_errno,
+                  err.where);
+    hutch_policy_free(policy);
+    return sandbox;
+}
+
+struct hutch_sandbox *drive_open(const char *const *flags)
+{
+    return drive_open_told(flags, NULL, NULL);
+}
+
+struct hutch_result *drive_exec(struct hutch_sandbox *sandbox, const struct hutch_command *command)
+{
+    struct hutch_result *result = NULL;
+    struct hutch_error err;
+
+    if (hutch_sandbox_exec(sandbox, command, &result, &err) < 0)
+        box_fatal(__FILE__, __LINE__, "exec of %s: %s (errno %d, at %s)", command->argv[0], err.msg,
+                  err.sys_errno, err.where);
+    return result;
+}
+
 /* ---- The command ---- */
 
 static char **argv_of(const char *const *args)

@@ -33,6 +33,16 @@ const char *drive_refused(const char *const *flags, const char *const *argv);
 const struct hutch_result *drive_command(const char *const *flags,
                                          const struct hutch_command *command);
 
+/* Open a sandbox that lasts, which must work. The caller closes it. */
+struct hutch_sandbox *drive_open(const char *const *flags);
+
+/* The same, with somebody to be told of events. */
+struct hutch_sandbox *drive_open_told(const char *const *flags, hutch_event_fn *on_event,
+                                      void *arg);
+
+/* Run one command in it, which must work, and wait. The caller frees the result. */
+struct hutch_result *drive_exec(struct hutch_sandbox *sandbox, const struct hutch_command *command);
+
 /* ---- The command ---- */
 
 struct drive_child {

@@ -9,28 +9,12 @@
 
 static struct hutch_error err;
 
-static struct hutch_sandbox *open_sandbox(const char *const *flags)
-{
-    struct hutch_policy *policy = drive_policy(flags);
-    struct hutch_sandbox *sandbox = NULL;
-    int r = hutch_sandbox_open(policy, NULL, NULL, &sandbox, &err);
-
-    hutch_policy_free(policy);
-    box_check(r == 0, __FILE__, __LINE__, "open: %s: %s", err.where, err.msg);
-    REQUIRE(r == 0);
-    return sandbox;
-}
-
 static struct hutch_result *exec_script(struct hutch_sandbox *sandbox, const char *script)
 {
     struct hutch_command command = HUTCH_COMMAND_INIT;
-    struct hutch_result *result = NULL;
 
     command.argv = SH(script);
-    int r = hutch_sandbox_exec(sandbox, &command, &result, &err);
-    box_check(r == 0, __FILE__, __LINE__, "exec: %s: %s", err.where, r < 0 ? err.msg : "");
-    REQUIRE(r == 0);
-    return result;
+    return drive_exec(sandbox, &command);
 }
 
 static void check_reason(struct hutch_sandbox *sandbox, const char *script,
@@ -68,7 +52,7 @@ static struct hutch_result *finish(struct hutch_run *run)
 
 static void memory(void)
 {
-    struct hutch_sandbox *sandbox = open_sandbox(LIST("--memory", "64M"));
+    struct hutch_sandbox *sandbox = drive_open(LIST("--memory", "64M"));
     const uint64_t bound = UINT64_C(48) << 20;
 
     check_reason(sandbox, "head -c 200M /dev/zero | tail -c 200M | wc -c", HUTCH_MEMORY);
@@ -82,7 +66,7 @@ static void memory(void)
 
 static void processor_time(void)
 {
-    struct hutch_sandbox *sandbox = open_sandbox(LIST("--cpu-time", "1s"));
+    struct hutch_sandbox *sandbox = drive_open(LIST("--cpu-time", "1s"));
     struct hutch_run *idle = start_waiting(sandbox);
 
     struct hutch_result *result = exec_script(sandbox, "while :; do :; done");
@@ -115,7 +99,7 @@ static void disk(void)
     enum hutch_reason second = HUTCH_EXITED;
 
     for (int i = 0; i < 5 && (first != HUTCH_EXITED || second != HUTCH_DISK); i++) {
-        struct hutch_sandbox *sandbox = open_sandbox(LIST("--disk", "16M"));
+        struct hutch_sandbox *sandbox = drive_open(LIST("--disk", "16M"));
         first = reason_of(sandbox, "head -c 12M /dev/zero > one; sync one");
         second = reason_of(sandbox, "head -c 12M /dev/zero > two; sync two; sleep 1");
         check_reason(sandbox, "rm one two", HUTCH_EXITED);
@@ -127,7 +111,7 @@ static void disk(void)
 
 static void processes(void)
 {
-    struct hutch_sandbox *sandbox = open_sandbox(LIST("--processes", "8"));
+    struct hutch_sandbox *sandbox = drive_open(LIST("--processes", "8"));
 
     /* As many as there may be: what that is called depends on who counts. */
     hutch_result_free(exec_script(sandbox, "for i in 1 2 3 4 5 6; do sleep 0.2 & done; sleep 0.3"));
@@ -139,7 +123,7 @@ static void processes(void)
 
 static void refusals(void)
 {
-    struct hutch_sandbox *sandbox = open_sandbox(NULL);
+    struct hutch_sandbox *sandbox = drive_open(NULL);
     struct hutch_result *result = exec_script(
         sandbox, "i=0; while [ $i -lt 150 ]; do unshare -m true; i=$((i+1)); done 2>&-; :");
 
@@ -157,7 +141,7 @@ static void refusals(void)
 static void protected_paths(void)
 {
     static const char script[] = "mkdir .vscode; while [ -e .vscode ]; do :; done";
-    struct hutch_sandbox *sandbox = open_sandbox(NULL);
+    struct hutch_sandbox *sandbox = drive_open(NULL);
     struct hutch_run *other = start_waiting(sandbox);
 
     struct hutch_result *result = exec_script(sandbox, script);
@@ -186,7 +170,7 @@ static void deaf_child(void)
         "setsid sh -c 'trap : TERM; : > /tmp/ready; while :; do sleep 0.1; done' "
         ">&- 2>&- & "
         "while [ ! -e /tmp/ready ]; do :; done; echo ready; sleep 1000";
-    struct hutch_sandbox *sandbox = open_sandbox(NULL);
+    struct hutch_sandbox *sandbox = drive_open(NULL);
     struct hutch_command command = HUTCH_COMMAND_INIT;
     struct hutch_result *result = NULL;
 
@@ -204,7 +188,7 @@ static void deaf_child(void)
 
 static void failed_start(void)
 {
-    struct hutch_sandbox *sandbox = open_sandbox(NULL);
+    struct hutch_sandbox *sandbox = drive_open(NULL);
     struct hutch_run *other = start_waiting(sandbox);
     struct hutch_command command = HUTCH_COMMAND_INIT;
 
@@ -227,7 +211,7 @@ static void failed_start(void)
 /* Each keeps its command's filter, which init has to answer for. */
 static void many_left_behind(void)
 {
-    struct hutch_sandbox *sandbox = open_sandbox(LIST("--processes", "400"));
+    struct hutch_sandbox *sandbox = drive_open(LIST("--processes", "400"));
 
     for (int i = 0; i < 80; i++) {
         struct hutch_result *result = exec_script(sandbox, "sleep 1000 >&- 2>&- & echo $!");
@@ -249,7 +233,7 @@ static void many_left_behind(void)
 
 static void too_many_at_once(void)
 {
-    struct hutch_sandbox *sandbox = open_sandbox(LIST("--processes", "400"));
+    struct hutch_sandbox *sandbox = drive_open(LIST("--processes", "400"));
     struct hutch_run *runs[64];
     struct hutch_command command = HUTCH_COMMAND_INIT;
     struct hutch_result *result = NULL;

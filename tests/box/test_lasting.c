@@ -16,30 +16,6 @@
 
 static struct hutch_error err;
 
-static struct hutch_sandbox *open_sandbox(const char *const *flags, hutch_event_fn *on_event,
-                                          void *arg)
-{
-    struct hutch_policy *policy = drive_policy(flags);
-    struct hutch_sandbox *sandbox = NULL;
-    int r = hutch_sandbox_open(policy, on_event, arg, &sandbox, &err);
-
-    hutch_policy_free(policy);
-    box_check(r == 0, __FILE__, __LINE__, "open: %s: %s", err.where, err.msg);
-    REQUIRE(r == 0);
-    return sandbox;
-}
-
-static struct hutch_result *exec_command(struct hutch_sandbox *sandbox,
-                                         const struct hutch_command *command)
-{
-    struct hutch_result *result = NULL;
-    int r = hutch_sandbox_exec(sandbox, command, &result, &err);
-
-    box_check(r == 0, __FILE__, __LINE__, "exec: %s: %s", err.where, r < 0 ? err.msg : "");
-    REQUIRE(r == 0);
-    return result;
-}
-
 /* Exit status and output must be these. */
 static void check_exec(struct hutch_sandbox *sandbox, const char *script, int code,
                        const char *output)
@@ -47,7 +23,7 @@ static void check_exec(struct hutch_sandbox *sandbox, const char *script, int co
     struct hutch_command command = HUTCH_COMMAND_INIT;
 
     command.argv = SH(script);
-    struct hutch_result *result = exec_command(sandbox, &command);
+    struct hutch_result *result = drive_exec(sandbox, &command);
     CHECK_INT(code, result->exit_code);
     CHECK_TEXT(output, result->stdout_data);
     hutch_result_free(result);
@@ -95,7 +71,7 @@ static void what_stays(void)
     static const char *const layouts[] = {"host", "minimal"};
 
     for (size_t i = 0; i < 2; i++) {
-        struct hutch_sandbox *sandbox = open_sandbox(LIST("--layout", layouts[i]), NULL, NULL);
+        struct hutch_sandbox *sandbox = drive_open(LIST("--layout", layouts[i]));
         check_exec(sandbox, "echo one > /tmp/file; echo two > here", 0, "");
         check_exec(sandbox, "cat /tmp/file here; rm here; exit 3", 3, "one\ntwo\n");
         check_exec(sandbox, "cat /tmp/file; test -e here", 1, "one\n");
@@ -105,8 +81,7 @@ static void what_stays(void)
 
 static void in_memory(void)
 {
-    struct hutch_sandbox *sandbox = open_sandbox(
-        LIST("--workspace", "tmpfs", "--layout", "minimal"), NULL, NULL);
+    struct hutch_sandbox *sandbox = drive_open(LIST("--workspace", "tmpfs", "--layout", "minimal"));
 
     check_exec(sandbox, "echo kept > file", 0, "");
     check_exec(sandbox, "cat file", 0, "kept\n");
@@ -115,13 +90,13 @@ static void in_memory(void)
 
 static void each_has_its_own(void)
 {
-    struct hutch_sandbox *sandbox = open_sandbox(NULL, NULL, NULL);
+    struct hutch_sandbox *sandbox = drive_open(NULL);
     struct hutch_command command = HUTCH_COMMAND_INIT;
 
     command.argv = SH("pwd; echo $ADDED $LANG");
     command.cwd = "/tmp";
     command.env = LIST("ADDED=yes", "LANG=other", "ADDED=last");
-    struct hutch_result *result = exec_command(sandbox, &command);
+    struct hutch_result *result = drive_exec(sandbox, &command);
     CHECK_TEXT("/tmp\nlast other\n", result->stdout_data);
     hutch_result_free(result);
     check_exec(sandbox, "echo ${ADDED-none}", 0, "none\n");
@@ -130,7 +105,7 @@ static void each_has_its_own(void)
     CHECK_INT(HUTCH_EINVALID, hutch_sandbox_exec(sandbox, &command, &result, &err));
     command.env = NULL;
     command.argv = LIST("no-such-command");
-    result = exec_command(sandbox, &command);
+    result = drive_exec(sandbox, &command);
     CHECK_INT(127, result->exit_code);
     CHECK_HAS(result->error.msg, "no-such-command");
     hutch_result_free(result);
@@ -157,10 +132,10 @@ static void all_begin_alike(void)
     sigprocmask(SIG_BLOCK, &blocked, NULL);
     command.argv = LIST("grep", "-E", "^(Sig(Blk|Ign)|Cap|NoNewPrivs)", "/proc/self/status");
     for (size_t i = 0; i < 2; i++) {
-        struct hutch_sandbox *sandbox = open_sandbox(LIST("--net", nets[i]), NULL, NULL);
+        struct hutch_sandbox *sandbox = drive_open(LIST("--net", nets[i]));
 
         for (int n = 0; n < 3; n++) {
-            struct hutch_result *result = exec_command(sandbox, &command);
+            struct hutch_result *result = drive_exec(sandbox, &command);
             CHECK_TEXT(expected, result->stdout_data);
             hutch_result_free(result);
         }
@@ -179,7 +154,7 @@ static void all_begin_alike(void)
 
 static void left_behind(void)
 {
-    struct hutch_sandbox *sandbox = open_sandbox(NULL, NULL, NULL);
+    struct hutch_sandbox *sandbox = drive_open(NULL);
     double begin = box_now_ms();
 
     check_exec(sandbox, "sleep 1000 & echo $! > /tmp/pid; echo started", 0, "started\n");
@@ -194,7 +169,7 @@ static void left_behind(void)
 /* Also that one of init's which waits for the next command. */
 static void all_killed(void)
 {
-    struct hutch_sandbox *sandbox = open_sandbox(NULL, NULL, NULL);
+    struct hutch_sandbox *sandbox = drive_open(NULL);
 
     check_exec(sandbox, "sleep 1000 & echo fine", 0, "fine\n");
     for (int i = 0; i < 5; i++)
@@ -206,7 +181,7 @@ static void all_killed(void)
 /* Links of /proc lead to descriptors of whoever looks: a command has its streams, and none of init's. */
 static void no_way_through_descriptors(void)
 {
-    struct hutch_sandbox *sandbox = open_sandbox(NULL, NULL, NULL);
+    struct hutch_sandbox *sandbox = drive_open(NULL);
     struct hutch_command command = HUTCH_COMMAND_INIT;
     struct hutch_result *result = NULL;
 
@@ -228,7 +203,7 @@ static void no_way_through_descriptors(void)
 static void at_once(void)
 {
     enum { COUNT = 8 };
-    struct hutch_sandbox *sandbox = open_sandbox(NULL, NULL, NULL);
+    struct hutch_sandbox *sandbox = drive_open(NULL);
     struct hutch_run *runs[COUNT];
     struct hutch_sandbox_info info = HUTCH_SANDBOX_INFO_INIT;
 
@@ -255,7 +230,7 @@ static void at_once(void)
 static void own_loop(void)
 {
     enum { COUNT = 4 };
-    struct hutch_sandbox *sandbox = open_sandbox(NULL, NULL, NULL);
+    struct hutch_sandbox *sandbox = drive_open(NULL);
     struct hutch_run *runs[COUNT];
     struct pollfd fds[COUNT];
     int left = COUNT;
@@ -288,7 +263,7 @@ static void own_loop(void)
 /* What a run waits with is the next one's, unless the caller has it in a set of its own. */
 static void loops_do_not_meet(void)
 {
-    struct hutch_sandbox *sandbox = open_sandbox(NULL, NULL, NULL);
+    struct hutch_sandbox *sandbox = drive_open(NULL);
     struct epoll_event event = {.events = EPOLLIN};
     int mine = epoll_create1(EPOLL_CLOEXEC);
 
@@ -310,7 +285,7 @@ static void loops_do_not_meet(void)
  */
 static void a_late_second(void)
 {
-    struct hutch_sandbox *sandbox = open_sandbox(NULL, NULL, NULL);
+    struct hutch_sandbox *sandbox = drive_open(NULL);
     struct hutch_run *first = start(sandbox, SH("sleep 1000 & echo $$ > /tmp/pid; exec cat"), true);
     struct pollfd ready = {.fd = hutch_run_fd(first), .events = POLLIN};
     struct hutch_run *second = start(
@@ -330,7 +305,7 @@ static void a_late_second(void)
 
 static void much_input(void)
 {
-    struct hutch_sandbox *sandbox = open_sandbox(NULL, NULL, NULL);
+    struct hutch_sandbox *sandbox = drive_open(NULL);
     struct hutch_run *run = start(sandbox, LIST("wc", "-c"), true);
     static char text[(4 << 20) + 1];
 
@@ -354,13 +329,13 @@ static void much_input(void)
 
 static void deadline_is_the_runs_own(void)
 {
-    struct hutch_sandbox *sandbox = open_sandbox(NULL, NULL, NULL);
+    struct hutch_sandbox *sandbox = drive_open(NULL);
     struct hutch_run *other = start(sandbox, LIST("cat"), true);
     struct hutch_command command = HUTCH_COMMAND_INIT;
 
     command.argv = SH("trap '' TERM; sleep 1000 & sleep 1000 & echo $$ $! > /tmp/pids; wait; wait");
     command.timeout_ms = 100;
-    struct hutch_result *result = exec_command(sandbox, &command);
+    struct hutch_result *result = drive_exec(sandbox, &command);
     CHECK_INT(HUTCH_TIMEOUT, result->reason);
     hutch_result_free(result);
     check_exec(sandbox,
@@ -375,7 +350,7 @@ static void deadline_is_the_runs_own(void)
 
 static void cancelled(void)
 {
-    struct hutch_sandbox *sandbox = open_sandbox(NULL, NULL, NULL);
+    struct hutch_sandbox *sandbox = drive_open(NULL);
     struct hutch_run *run = start(sandbox, SH("sleep 1000 & sleep 1000"), false);
     struct hutch_run *freed = start(sandbox, SH("sleep 1000; :"), false);
 
@@ -396,7 +371,7 @@ static void cancelled(void)
 
 static void closed_under_a_run(void)
 {
-    struct hutch_sandbox *sandbox = open_sandbox(NULL, NULL, NULL);
+    struct hutch_sandbox *sandbox = drive_open(NULL);
     struct hutch_run *run = start(sandbox, LIST("sleep", "1000"), false);
 
     hutch_sandbox_close(sandbox);
@@ -407,7 +382,7 @@ static void closed_under_a_run(void)
 
 static void gone_under_a_run(void)
 {
-    struct hutch_sandbox *sandbox = open_sandbox(NULL, NULL, NULL);
+    struct hutch_sandbox *sandbox = drive_open(NULL);
     struct hutch_run *run = start(sandbox, LIST("sleep", "1000"), false);
     struct hutch_command command = HUTCH_COMMAND_INIT;
     struct hutch_result *result = NULL;
@@ -443,7 +418,7 @@ static void on_event(void *arg, const struct hutch_event *event)
 static void events(void)
 {
     struct seen seen = {0};
-    struct hutch_sandbox *sandbox = open_sandbox(NULL, on_event, &seen);
+    struct hutch_sandbox *sandbox = drive_open_told(NULL, on_event, &seen);
 
     CHECK_INT(1, seen.started);
     check_exec(sandbox, ":", 0, "");
@@ -461,7 +436,7 @@ static void many(void)
     struct hutch_sandbox *sandboxes[COUNT];
 
     for (int i = 0; i < COUNT; i++)
-        sandboxes[i] = open_sandbox(NULL, NULL, NULL);
+        sandboxes[i] = drive_open(NULL);
     for (int i = 0; i < COUNT; i++)
         check_exec(sandboxes[i], box_text("echo %d", i), 0, box_text("%d\n", i));
     for (int i = 0; i < COUNT; i++)
@@ -471,7 +446,7 @@ static void many(void)
 static void arguments(void)
 {
     struct hutch_sandbox_info info = {0};
-    struct hutch_sandbox *sandbox = open_sandbox(NULL, NULL, NULL);
+    struct hutch_sandbox *sandbox = drive_open(NULL);
 
     CHECK_INT(HUTCH_EINVALID, hutch_sandbox_open(NULL, NULL, NULL, &sandbox, &err));
     CHECK_INT(HUTCH_EINVALID, hutch_sandbox_info(sandbox, &info, &err));

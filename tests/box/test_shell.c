@@ -14,16 +14,6 @@ static struct hutch_error err;
 static struct hutch_sandbox *sandbox;
 static struct hutch_shell *shell;
 
-static void open_sandbox(const char *const *flags)
-{
-    struct hutch_policy *policy = drive_policy(flags);
-    int r = hutch_sandbox_open(policy, NULL, NULL, &sandbox, &err);
-
-    hutch_policy_free(policy);
-    box_check(r == 0, __FILE__, __LINE__, "open: %s: %s", err.where, r < 0 ? err.msg : "");
-    REQUIRE(r == 0);
-}
-
 static void open_shell(const char *program)
 {
     struct hutch_shell_options options = HUTCH_SHELL_OPTIONS_INIT;
@@ -83,7 +73,7 @@ static void in_both(void (*fn)(bool bash))
     static const char *const programs[] = {"bash", "sh"};
 
     for (size_t i = 0; i < 2; i++) {
-        open_sandbox(NULL);
+        sandbox = drive_open(NULL);
         open_shell(programs[i]);
         fn(i == 0);
         close_all();
@@ -182,7 +172,7 @@ static void every_layout_has_shells(void)
     box_expect_any("work"); /* the layout `root` makes directories there */
     for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
         const char *flags[] = {layouts[i][0], layouts[i][1], layouts[i][2], layouts[i][3], NULL};
-        open_sandbox(flags);
+        sandbox = drive_open(flags);
         open_shell(NULL);
         EXEC("cd /usr; V=1; f() { echo f; }", 0, "");
         EXEC("pwd; echo $V; f", 0, "/usr\n1\nf\n");
@@ -237,7 +227,7 @@ static void every_end_is_a_result(void)
 
 static void first_line_is_one(void)
 {
-    open_sandbox(NULL);
+    sandbox = drive_open(NULL);
     open_shell(NULL);
     EXEC("X=1", 0, "");
     struct hutch_result *result = exec_for("none-such\n\nother-none", 0);
@@ -328,7 +318,7 @@ static void state_cannot_be_turned_on_us(void)
 
 static void a_full_disk_keeps_the_last_state(void)
 {
-    open_sandbox(LIST("--disk", "4M"));
+    sandbox = drive_open(LIST("--disk", "4M"));
     open_shell(NULL);
     EXEC("V=1", 0, "");
     struct hutch_result *result = exec_for("V=2; cat /dev/zero >/tmp/fill 2>/dev/null; V=3", 0);
@@ -340,7 +330,7 @@ static void a_full_disk_keeps_the_last_state(void)
 
 static void timeouts_and_floods(void)
 {
-    open_sandbox(LIST("--output", "64K"));
+    sandbox = drive_open(LIST("--output", "64K"));
     open_shell(NULL);
     EXEC("V=1", 0, "");
 
@@ -376,7 +366,7 @@ static void long_commands(void)
     enum { LEN = (1 << 20) - 64 };
     struct hutch_result *result;
 
-    open_sandbox(NULL);
+    sandbox = drive_open(NULL);
     open_shell(NULL);
     EXEC(box_text("V='%s'; echo ${#V}; V=1", letters(LEN)), 0, box_text("%d\n", LEN));
     EXEC("echo $V", 0, "1\n");
@@ -392,7 +382,7 @@ static void shells_do_not_meet(void)
     struct hutch_shell *other;
     struct hutch_result *result = NULL;
 
-    open_sandbox(NULL);
+    sandbox = drive_open(NULL);
     open_shell(NULL);
     other = shell;
     open_shell("sh");
@@ -412,7 +402,7 @@ static void one_at_a_time(void)
     struct hutch_shell_state *state = NULL;
     struct hutch_result *result = NULL;
 
-    open_sandbox(NULL);
+    sandbox = drive_open(NULL);
     open_shell(NULL);
     CHECK(!hutch_shell_run(shell));
     CHECK_INT(HUTCH_ESTATE, hutch_shell_finish(shell, &result, &err));
@@ -446,7 +436,7 @@ static void a_run_that_fails_is_given_up(void)
     struct hutch_result *result = NULL;
     int r;
 
-    open_sandbox(NULL);
+    sandbox = drive_open(NULL);
     open_shell(NULL);
     EXEC("V=kept; cd /usr; chmod 0 \"$OLDPWD\"", 0, "");
     for (int i = 0; i < 2; i++) {
@@ -499,7 +489,7 @@ static void events_and_refusals(void)
     struct hutch_result *result = NULL;
     struct seen seen = {{0}};
 
-    open_sandbox(NULL);
+    sandbox = drive_open(NULL);
     REQUIRE(hutch_shell_open(sandbox, NULL, see, &seen, &shell, &err) == 0);
     EXEC("true", 0, "");
     hutch_shell_close(shell);
@@ -586,7 +576,7 @@ static void talks_on_a_terminal(void)
     struct hutch_result *result = NULL;
     static struct screen screen;
 
-    open_sandbox(NULL);
+    sandbox = drive_open(NULL);
     open_terminal(0);
     CHECK_INT(HUTCH_ESTATE, hutch_shell_exec(shell, "true", 0, &result, &err));
     send("stty size; echo $((6*7))-is\n");
@@ -628,7 +618,7 @@ static void a_terminal_keeps_its_last_output(void)
     char data[SIZE * 2];
     uint64_t cursor = 0, next = 0;
 
-    open_sandbox(NULL);
+    sandbox = drive_open(NULL);
     open_terminal(SIZE);
     send("head -c 100000 /dev/zero | tr '\\0' x; echo; echo $((6*7))-is\n");
     double end = box_now_ms() + 20000;

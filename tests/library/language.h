@@ -22,7 +22,7 @@
 
 static inline struct hutch_sandbox *open_in_memory(const char *layout)
 {
-    return open_box(LIST("--layout", layout, "-w", "tmpfs"));
+    return drive_open(LIST("--layout", layout, "-w", "tmpfs"));
 }
 
 static inline bool has_program(const char *name)

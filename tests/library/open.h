@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tests of the library share: a sandbox that is open, and calls on it that must work. */
+/* What tests of the library share: all layouts, and calls that must work. */
 #pragma once
 
 #include <hutch.h>
@@ -20,21 +20,11 @@ static struct hutch_error err;
                       err.sys_errno, err.where);                                                   \
     } while (0)
 
-static inline struct hutch_sandbox *open_box(const char *const *flags)
-{
-    struct hutch_policy *policy = drive_policy(flags);
-    struct hutch_sandbox *sandbox = NULL;
-
-    OK(hutch_sandbox_open(policy, NULL, NULL, &sandbox, &err));
-    hutch_policy_free(policy);
-    return sandbox;
-}
-
-/* Where commands start, inside. */
+/* Where commands start, inside; also of a sandbox that is closed by then. */
 static inline const char *cwd_of(const struct hutch_sandbox *sandbox)
 {
     struct hutch_sandbox_info info = HUTCH_SANDBOX_INFO_INIT;
 
     OK(hutch_sandbox_info(sandbox, &info, &err));
-    return info.cwd;
+    return box_text("%s", info.cwd);
 }

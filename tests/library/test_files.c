@@ -124,7 +124,7 @@ static void calls_and_commands_see_the_same_files(void)
 {
     for (size_t i = 0; i < COUNT(layouts); i++) {
         struct stat st, dir;
-        struct hutch_sandbox *sandbox = open_box(LIST("--layout", layouts[i]));
+        struct hutch_sandbox *sandbox = drive_open(LIST("--layout", layouts[i]));
         check_both_ways(sandbox);
         hutch_sandbox_close(sandbox);
         /* On the host it is the workspace owner's. */
@@ -132,7 +132,7 @@ static void calls_and_commands_see_the_same_files(void)
         CHECK_INT(dir.st_uid, st.st_uid);
         REQUIRE(unlink("kept") == 0);
 
-        sandbox = open_box(LIST("--layout", layouts[i], "-w", "tmpfs"));
+        sandbox = drive_open(LIST("--layout", layouts[i], "-w", "tmpfs"));
         check_both_ways(sandbox);
         hutch_sandbox_close(sandbox);
         CHECK(access("kept", F_OK) < 0);
@@ -143,8 +143,8 @@ static void calls_and_commands_see_the_same_files(void)
 /* Two sandboxes at once, and each has its own. */
 static void sandboxes_never_meet(void)
 {
-    struct hutch_sandbox *one = open_box(LIST("--layout", "minimal", "-w", "tmpfs"));
-    struct hutch_sandbox *two = open_box(LIST("--layout", "minimal", "-w", "tmpfs"));
+    struct hutch_sandbox *one = drive_open(LIST("--layout", "minimal", "-w", "tmpfs"));
+    struct hutch_sandbox *two = drive_open(LIST("--layout", "minimal", "-w", "tmpfs"));
 
     CHECK_TEXT("ok", call_write(one, "/tmp/file", "one"));
     CHECK_TEXT("<not_found>", call_read(two, "/tmp/file"));
@@ -211,7 +211,7 @@ static void rules_hold_for_calls(void)
         box_file(files[i], "text\n");
     box_symlink("protected", "work/link");
     box_symlink("hid", "work/hidlink");
-    struct hutch_sandbox *sandbox = open_box(LIST(
+    struct hutch_sandbox *sandbox = drive_open(LIST(
         "--hide", "hidden", "--hide", "hid", "--protect", "protected", "--protect", "prot",
         "--write", "prot/open", "--read", "ro", "--write", "../out/w", "--write", "../out/one"));
     for (size_t i = 0; i < COUNT(paths); i++)
@@ -244,9 +244,9 @@ static void rules_hold_in_every_layout(void)
     for (size_t i = 0; i < COUNT(paths) - 1; i++)
         box_file(box_text("work/%s", paths[i]), "text\n");
     for (size_t i = 0; i < COUNT(layouts); i++) {
-        struct hutch_sandbox *sandbox = open_box(LIST("--layout", layouts[i], "--hide", "hidden",
-                                                      "--hide", "hid", "--protect", "protected",
-                                                      "--protect", "prot"));
+        struct hutch_sandbox *sandbox = drive_open(LIST("--layout", layouts[i], "--hide", "hidden",
+                                                        "--hide", "hid", "--protect", "protected",
+                                                        "--protect", "prot"));
         for (size_t k = 0; k < COUNT(paths); k++)
             compare_rights(sandbox, paths[k]);
         CHECK_TEXT("<denied>", call_read(sandbox, "hidden"));
@@ -282,7 +282,7 @@ static void searches_do_not_find_what_is_hidden(void)
     box_dir("work/hid");
     box_file("work/hid/secret", "secret\n");
     box_file("work/secret", "secret\n");
-    struct hutch_sandbox *sandbox = open_box(LIST("--layout", "minimal", "--hide", "hid"));
+    struct hutch_sandbox *sandbox = drive_open(LIST("--layout", "minimal", "--hide", "hid"));
     CHECK_TEXT("line /workspace/secret\nname /workspace/secret\n", found(sandbox, NULL));
     CHECK_TEXT("line /workspace/secret\nname /workspace/secret\n", found(sandbox, "/workspace"));
     hutch_sandbox_close(sandbox);
@@ -292,7 +292,7 @@ static void searches_do_not_find_what_is_hidden(void)
 static void searches_of_a_root_find_what_is_its_own(void)
 {
     struct hutch_file_entries *entries = NULL;
-    struct hutch_sandbox *sandbox = open_box(LIST("--layout", "root", "-w", "tmpfs"));
+    struct hutch_sandbox *sandbox = drive_open(LIST("--layout", "root", "-w", "tmpfs"));
 
     CHECK_TEXT("ok", call_write(sandbox, "own/secret", "secret\n"));
     CHECK_TEXT("line /own/secret\nname /own/secret\n", found(sandbox, NULL));
@@ -311,7 +311,7 @@ static bool is_gone(void *path)
 static void what_is_protected_and_missing_stays_missing(void)
 {
     box_dir("work/dir");
-    struct hutch_sandbox *sandbox = open_box(LIST("--protect", "dir/missing"));
+    struct hutch_sandbox *sandbox = drive_open(LIST("--protect", "dir/missing"));
     call_write(sandbox, "dir/missing", "x");
     CHECK(box_eventually(is_gone, (void *)(uintptr_t) "dir/missing"));
     CHECK_TEXT("ok", call_write(sandbox, "dir/other", "x"));
@@ -367,7 +367,7 @@ static void things_that_wait_or_lead_out(void)
 
     box_file("out/secret", "secret\n");
     for (size_t i = 0; i < COUNT(layouts); i++) {
-        struct hutch_sandbox *sandbox = open_box(LIST("--layout", layouts[i], "-w", "tmpfs"));
+        struct hutch_sandbox *sandbox = drive_open(LIST("--layout", layouts[i], "-w", "tmpfs"));
         CHECK_TEXT("", sh(sandbox, "mkfifo fifo; ln -s fifo fifolink; ln -s /proc/self/root root; "
                                    "ln -s /proc/self/exe self; ln -s /proc/1/exe first"));
         for (size_t k = 0; k < COUNT(paths); k++)
@@ -383,7 +383,7 @@ static void processes_keep_what_is_theirs(void)
 {
     static const char *const names[] = {"environ", "maps", "mem", "auxv"};
     struct hutch_command command = HUTCH_COMMAND_INIT;
-    struct hutch_sandbox *sandbox = open_box(LIST("-w", "tmpfs"));
+    struct hutch_sandbox *sandbox = drive_open(LIST("-w", "tmpfs"));
     struct hutch_file_matches *matches = NULL;
     struct hutch_run *run = NULL;
 
@@ -416,7 +416,7 @@ static void no_path_leads_to_the_host(void)
 
     box_file("out/secret", "secret\n");
     for (size_t i = 1; i < COUNT(layouts); i++) {
-        struct hutch_sandbox *sandbox = open_box(LIST("--layout", layouts[i], "-w", "tmpfs"));
+        struct hutch_sandbox *sandbox = drive_open(LIST("--layout", layouts[i], "-w", "tmpfs"));
         const char *secret = box_text("%s/secret", box.out);
 
         CHECK_TEXT("", sh(sandbox, box_text("ln -s %s link; ln -s %s%s up; ln -s %s dir", secret,
@@ -446,7 +446,7 @@ static void paths_that_change_meanwhile(void)
     box_file("work/open/f", "mine\n");
     box_dir("work/prot");
     box_file("work/prot/f", "kept\n");
-    struct hutch_sandbox *sandbox = open_box(LIST("--hide", "hid", "--protect", "prot"));
+    struct hutch_sandbox *sandbox = drive_open(LIST("--hide", "hid", "--protect", "prot"));
     CHECK_TEXT("", sh(sandbox, "ln -s open x"));
     command.argv = LIST("sh", "-c",
                         "while :; do for d in hid open prot; do ln -s $d new; mv -fT new x; done; "
@@ -505,7 +505,7 @@ static void threads_with_a_sandbox_each(void)
     pthread_t threads[THREADS];
 
     for (size_t i = 0; i < THREADS; i++)
-        boxes[i] = open_box(LIST("--layout", "minimal", "-w", "tmpfs"));
+        boxes[i] = drive_open(LIST("--layout", "minimal", "-w", "tmpfs"));
     for (size_t i = 0; i < THREADS; i++)
         REQUIRE(pthread_create(&threads[i], NULL, use_own, boxes[i]) == 0);
     for (size_t i = 0; i < THREADS; i++) {
@@ -520,7 +520,7 @@ static void threads_with_a_sandbox_each(void)
 /* One that uses a sandbox, and one that calls on its files meanwhile. */
 static void files_beside_commands(void)
 {
-    struct hutch_sandbox *sandbox = open_box(LIST("--layout", "minimal", "-w", "tmpfs"));
+    struct hutch_sandbox *sandbox = drive_open(LIST("--layout", "minimal", "-w", "tmpfs"));
     pthread_t thread;
     void *answer = NULL;
 
@@ -570,7 +570,7 @@ static void nothing_comes_to_light_when_it_ends(void)
     box_file("work/hidden", "secret\n");
     box_file("work/protected", "text\n");
     for (int i = 0; i < 20; i++) {
-        struct hutch_sandbox *sandbox = open_box(
+        struct hutch_sandbox *sandbox = drive_open(
             LIST("--hide", "hidden", "--protect", "protected"));
         CHECK_INT(HUTCH_EDENIED, read_code(sandbox, "hidden"));
         REQUIRE(kill(first_process(), SIGKILL) == 0);
@@ -596,7 +596,7 @@ static const char *row_of(const char *status, const char *name)
 static void nothing_of_a_call_stays(void)
 {
     struct hutch_file_content *content = NULL;
-    struct hutch_sandbox *sandbox = open_box(LIST("-w", "tmpfs"));
+    struct hutch_sandbox *sandbox = drive_open(LIST("-w", "tmpfs"));
     char *status = box_read("/proc/thread-self/status");
 
     CHECK_TEXT("ok", call_write(sandbox, "file", "text"));
@@ -649,13 +649,9 @@ static void what_calls_write_is_told(void)
         {.path = "/usr/none", .data = "", .len = 0},
         {.path = "dir/two", .data = "22", .len = 2},
     };
-    struct hutch_policy *policy = drive_policy(LIST("-w", "tmpfs"));
     struct hutch_file_transfers *transfers = NULL;
-    struct hutch_sandbox *sandbox = NULL;
     struct seen seen = {0};
-
-    OK(hutch_sandbox_open(policy, see, &seen, &sandbox, &err));
-    hutch_policy_free(policy);
+    struct hutch_sandbox *sandbox = drive_open_told(LIST("-w", "tmpfs"), see, &seen);
     const char *cwd = cwd_of(sandbox);
     CHECK_TEXT("ok", call_write(sandbox, "dir/../file", "a text"));
     OK(hutch_file_edit(sandbox, "file", "text", "longer text", NULL, NULL, &err));

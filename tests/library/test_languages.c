@@ -151,7 +151,7 @@ static void workspaces_never_meet(void)
     for (size_t i = 0; i < COUNT(versions); i++) {
         box_dir(box_text("out/%s", versions[i]));
         box_expect_any(box_text("out/%s", versions[i]));
-        boxes[i] = open_box(
+        boxes[i] = drive_open(
             LIST("--layout", "root", "-w", box_text("%s/%s", box.out, versions[i])));
         CHECK(init_python(boxes[i]));
         CHECK_TEXT("0 ", python(boxes[i], box_text("import sysconfig\n"
@@ -171,7 +171,7 @@ static void workspaces_never_meet(void)
         hutch_sandbox_close(boxes[i]);
     }
     /* Another sandbox, later: the workspace is as it was. */
-    struct hutch_sandbox *again = open_box(
+    struct hutch_sandbox *again = drive_open(
         LIST("--layout", "root", "-w", box_text("%s/1.0", box.out)));
     CHECK(!init_python(again));
     CHECK_TEXT("0 1.0\n", python(again, "import thing\nprint(thing.version)"));
@@ -301,7 +301,7 @@ static void failure_leaves_nothing(void)
     box_dir("work/bin");
     box_file("work/bin/broken", "#!/bin/sh\nmkdir -p .venv/bin\necho the reason >&2\nexit 3\n");
     REQUIRE(chmod("bin/broken", 0755) == 0);
-    struct hutch_sandbox *sandbox = open_box(NULL);
+    struct hutch_sandbox *sandbox = drive_open(NULL);
     options.python = "bin/broken";
     if (!has_program("uv"))
         REFUSED(hutch_python_init(sandbox, &options, NULL, &err), "system",
@@ -313,7 +313,7 @@ static void failure_leaves_nothing(void)
     REFUSED(hutch_python_init(sandbox, &options, NULL, &err), "not_found", "'bin/none'");
     hutch_sandbox_close(sandbox);
 
-    sandbox = open_box(LIST("--env", "PATH=/nowhere"));
+    sandbox = drive_open(LIST("--env", "PATH=/nowhere"));
     REFUSED(hutch_python_init(sandbox, NULL, NULL, &err), "not_found", "(/nowhere)");
     REFUSED(hutch_node_init(sandbox, NULL, NULL, &err), "not_found", "no node and no bun");
     hutch_sandbox_close(sandbox);
@@ -331,7 +331,7 @@ static void uv_where_there_is_one(void)
     REQUIRE(chmod(box_text("%s/bin/uv", box.out), 0755) == 0);
     const char *path = box_text("PATH=%s/bin:" USUAL_PATH, box.out);
     for (int can = 0; can < 2; can++) {
-        struct hutch_sandbox *sandbox = open_box(LIST("-w", "tmpfs", "--env", path));
+        struct hutch_sandbox *sandbox = drive_open(LIST("-w", "tmpfs", "--env", path));
         struct hutch_python_options options = HUTCH_PYTHON_INIT;
 
         options.without_pip = true;

@@ -68,7 +68,7 @@ static void tests_next_to_the_system(void)
     static const char path[] = "PATH=/tools:" USUAL_PATH;
 
     need("python3");
-    struct hutch_sandbox *sandbox = open_box(
+    struct hutch_sandbox *sandbox = drive_open(
         LIST("--layout", "root", "-w", "tmpfs", "--env", path));
     put(sandbox, "tools/pytest", "#!/bin/sh\necho \"$@\"\n");
     CHECK_TEXT("0 ", sh(sandbox, NULL, "chmod +x tools/pytest"));
@@ -89,7 +89,7 @@ static void python_tests_with_the_sandboxs_pytest(void)
     box_file("out/bin/pytest", "#!/usr/bin/env python3\nimport sys\nimport app, thing\n"
                                "print('pytest', sys.argv[1:])\n");
     REQUIRE(chmod(box_text("%s/bin/pytest", box.out), 0755) == 0);
-    struct hutch_sandbox *sandbox = open_box(
+    struct hutch_sandbox *sandbox = drive_open(
         LIST("-w", "tmpfs", "--env", box_text("PATH=%s/bin:" USUAL_PATH, box.out)));
     CHECK(init_python(sandbox));
     CHECK_TEXT("0 ",
