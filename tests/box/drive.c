@@ -127,6 +127,16 @@ struct hutch_result *drive_exec(struct hutch_sandbox *sandbox, const struct hutc
     return result;
 }
 
+void drive_expect_mount_points(void)
+{
+    static const char *const names[] = {".cache", "dev",  "etc", "proc",  "tmp",   "usr",
+                                        "bin",    "sbin", "lib", "lib32", "lib64", "libx32"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (access(box_text("%s/%s", box.work, names[i]), F_OK) == 0)
+            box_expect(box_text("work/%s", names[i]));
+}
+
 /* ---- The command ---- */
 
 static char **argv_of(const char *const *args)

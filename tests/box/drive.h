@@ -43,6 +43,9 @@ struct hutch_sandbox *drive_open_told(const char *const *flags, hutch_event_fn *
 /* Run one command in it, which must work, and wait. The caller frees the result. */
 struct hutch_result *drive_exec(struct hutch_sandbox *sandbox, const struct hutch_command *command);
 
+/* Expect what the layout `root` leaves in the workspace: its mount points, empty directories. */
+void drive_expect_mount_points(void);
+
 /* ---- The command ---- */
 
 struct drive_child {

@@ -66,26 +66,30 @@ static void feed(struct hutch_run *run, const char *text)
 
 /* ---- One after the other ---- */
 
+static const char *const layouts[] = {"host", "minimal", "root"};
+enum { LAYOUTS = sizeof layouts / sizeof *layouts };
+
 static void what_stays(void)
 {
-    static const char *const layouts[] = {"host", "minimal"};
-
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < LAYOUTS; i++) {
         struct hutch_sandbox *sandbox = drive_open(LIST("--layout", layouts[i]));
         check_exec(sandbox, "echo one > /tmp/file; echo two > here", 0, "");
         check_exec(sandbox, "cat /tmp/file here; rm here; exit 3", 3, "one\ntwo\n");
         check_exec(sandbox, "cat /tmp/file; test -e here", 1, "one\n");
         hutch_sandbox_close(sandbox);
     }
+    drive_expect_mount_points();
 }
 
 static void in_memory(void)
 {
-    struct hutch_sandbox *sandbox = drive_open(LIST("--workspace", "tmpfs", "--layout", "minimal"));
-
-    check_exec(sandbox, "echo kept > file", 0, "");
-    check_exec(sandbox, "cat file", 0, "kept\n");
-    hutch_sandbox_close(sandbox);
+    for (size_t i = 0; i < LAYOUTS; i++) {
+        struct hutch_sandbox *sandbox = drive_open(
+            LIST("--workspace", "tmpfs", "--layout", layouts[i]));
+        check_exec(sandbox, "echo kept > file", 0, "");
+        check_exec(sandbox, "cat file", 0, "kept\n");
+        hutch_sandbox_close(sandbox);
+    }
 }
 
 static void each_has_its_own(void)

@@ -167,6 +167,7 @@ static void every_layout_has_shells(void)
         {"--layout", "root"},
         {"--layout", "minimal", "--workspace", "tmpfs"},
         {"--layout", "host", "--workspace", "tmpfs"},
+        {"--layout", "root", "--workspace", "tmpfs"},
     };
 
     box_expect_any("work"); /* the layout `root` makes directories there */

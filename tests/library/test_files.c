@@ -12,133 +12,11 @@
 #include <string.h>
 #include <sys/fsuid.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <hutch.h>
 
-#include "open.h"
-
-/* Run a line in the shell of the sandbox; what it printed. */
-static const char *sh(struct hutch_sandbox *sandbox, const char *line)
-{
-    struct hutch_command command = HUTCH_COMMAND_INIT;
-    struct hutch_result *result = NULL;
-
-    command.argv = LIST("sh", "-c", line);
-    OK(hutch_sandbox_exec(sandbox, &command, &result, &err));
-    const char *out = box_text("%s%s", result->stdout_data, result->stderr_data);
-    hutch_result_free(result);
-    return out;
-}
-
-/* The whole file, or the word for why not, in angle brackets. */
-static const char *call_read(struct hutch_sandbox *sandbox, const char *path)
-{
-    struct hutch_file_content *content = NULL;
-
-    if (hutch_file_read(sandbox, path, NULL, &content, &err) < 0)
-        return box_text("<%s>", hutch_error_word(&err));
-    const char *text = box_text("%s", content->data);
-    hutch_file_free(content);
-    return text;
-}
-
-/* "ok", or the word for why not. */
-static const char *call_write(struct hutch_sandbox *sandbox, const char *path, const char *text)
-{
-    int r = hutch_file_write(sandbox, path, text, strlen(text), NULL, NULL, &err);
-
-    return r < 0 ? hutch_error_word(&err) : "ok";
-}
-
-static const char *call_delete(struct hutch_sandbox *sandbox, const char *path)
-{
-    struct hutch_file_delete_options options = HUTCH_FILE_DELETE_INIT;
-
-    options.recursive = true;
-    return hutch_file_delete(sandbox, path, &options, &err) < 0 ? hutch_error_word(&err) : "ok";
-}
-
-/* What the root layout leaves in the workspace: its mount points, empty directories. */
-static void expect_mount_points(void)
-{
-    static const char *const names[] = {".cache", "dev",  "etc", "proc",  "tmp",   "usr",
-                                        "bin",    "sbin", "lib", "lib32", "lib64", "libx32"};
-    struct stat st;
-
-    for (size_t i = 0; i < COUNT(names); i++)
-        if (stat(names[i], &st) == 0)
-            box_expect(box_text("work/%s", names[i]));
-}
-
-static void check_list(struct hutch_sandbox *sandbox)
-{
-    struct hutch_file_entries *entries = NULL;
-    const char *names = "";
-
-    OK(hutch_file_list(sandbox, NULL, NULL, &entries, &err));
-    for (size_t i = 0; i < entries->count; i++)
-        names = box_text("%s%s\n", names, entries->items[i].name);
-    hutch_file_free(entries);
-    CHECK_TEXT(sh(sandbox, "LC_ALL=C ls -A"), names);
-}
-
-/* There and back, under a name relative to where commands start and under its whole path. */
-static void check_both_ways(struct hutch_sandbox *sandbox)
-{
-    const char *cwd = cwd_of(sandbox);
-    const char *slash = cwd[1] ? "/" : "";
-
-    CHECK_TEXT("ok", call_write(sandbox, "sub/by call", "written by a call\n"));
-    CHECK_TEXT("written by a call\n", sh(sandbox, "cat 'sub/by call'"));
-    CHECK_TEXT("written by a call\n", sh(sandbox, box_text("cat '%s%ssub/by call'", cwd, slash)));
-    CHECK_TEXT("", sh(sandbox, "echo more >>'sub/by call'"));
-    CHECK_TEXT("written by a call\nmore\n",
-               call_read(sandbox, box_text("%s%ssub/by call", cwd, slash)));
-
-    CHECK_TEXT("", sh(sandbox, "echo by a command >'sub/by\ncommand'; mkdir -m 700 sub/closed; "
-                               "echo x >sub/closed/x"));
-    CHECK_TEXT("by a command\n", call_read(sandbox, "sub/by\ncommand"));
-    CHECK_TEXT("x\n", call_read(sandbox, "sub/closed/x"));
-    CHECK_TEXT("ok", call_write(sandbox, "sub/closed/y", "y"));
-
-    /* The same owner, inside. */
-    CHECK_TEXT(sh(sandbox, "stat -c '%u %g' 'sub/by\ncommand'"),
-               sh(sandbox, "stat -c '%u %g' 'sub/by call'"));
-    CHECK_TEXT("644\n", sh(sandbox, "stat -c %a 'sub/by call'"));
-    check_list(sandbox);
-
-    CHECK_TEXT("", sh(sandbox, "echo of a command >/tmp/c"));
-    CHECK_TEXT("of a command\n", call_read(sandbox, "/tmp/c"));
-    CHECK_TEXT("ok", call_write(sandbox, "/tmp/d/e", "of a call"));
-    CHECK_TEXT("of a call", sh(sandbox, "cat /tmp/d/e"));
-    CHECK_TEXT("denied", call_write(sandbox, "/usr/hutch-test", "x"));
-    CHECK_TEXT("denied", call_write(sandbox, "/etc/hutch-test", "x"));
-    CHECK_TEXT("ok", call_delete(sandbox, "sub"));
-    CHECK_TEXT("gone\n", sh(sandbox, "test -e sub || echo gone"));
-    CHECK_TEXT("ok", call_write(sandbox, "kept", "x"));
-}
-
-static void calls_and_commands_see_the_same_files(void)
-{
-    for (size_t i = 0; i < COUNT(layouts); i++) {
-        struct stat st, dir;
-        struct hutch_sandbox *sandbox = drive_open(LIST("--layout", layouts[i]));
-        check_both_ways(sandbox);
-        hutch_sandbox_close(sandbox);
-        /* On the host it is the workspace owner's. */
-        REQUIRE(stat("kept", &st) == 0 && stat(".", &dir) == 0);
-        CHECK_INT(dir.st_uid, st.st_uid);
-        REQUIRE(unlink("kept") == 0);
-
-        sandbox = drive_open(LIST("--layout", layouts[i], "-w", "tmpfs"));
-        check_both_ways(sandbox);
-        hutch_sandbox_close(sandbox);
-        CHECK(access("kept", F_OK) < 0);
-    }
-    expect_mount_points();
-}
+#include "calls.h"
 
 /* Two sandboxes at once, and each has its own. */
 static void sandboxes_never_meet(void)
@@ -153,21 +31,6 @@ static void sandboxes_never_meet(void)
     hutch_sandbox_close(two);
     CHECK_TEXT("one", call_read(one, "/tmp/file"));
     hutch_sandbox_close(one);
-}
-
-/* What a command can do with a path, and what a call can: "rw", "r-", "-w" or "--". */
-static void compare_rights(struct hutch_sandbox *sandbox, const char *path)
-{
-    bool readable = call_read(sandbox, path)[0] != '<'; /* before anybody makes it */
-    const char *by_command = sh(sandbox,
-                                box_text("cat '%s' >/dev/null 2>&1 && printf r || printf -; "
-                                         "{ printf x >>'%s'; } 2>/dev/null && printf w || printf -",
-                                         path, path));
-    bool writable = strcmp(call_write(sandbox, path, "text\n"), "ok") == 0;
-    const char *by_call = box_text("%c%c", readable ? 'r' : '-', writable ? 'w' : '-');
-
-    box_check(strcmp(by_command, by_call) == 0, __FILE__, __LINE__,
-              "'%s': %s for a command, %s for a call", path, by_command, by_call);
 }
 
 static void rules_hold_for_calls(void)
@@ -233,30 +96,6 @@ static void rules_hold_for_calls(void)
     CHECK_TEXT("text\n", box_read("hidden"));
     CHECK_TEXT("text\n", box_read("protected"));
     CHECK_TEXT("text\n", box_read("prot/f"));
-}
-
-static void rules_hold_in_every_layout(void)
-{
-    static const char *const paths[] = {"f", "hidden", "hid/f", "protected", "prot/f", "prot/new"};
-
-    box_dir("work/hid");
-    box_dir("work/prot");
-    for (size_t i = 0; i < COUNT(paths) - 1; i++)
-        box_file(box_text("work/%s", paths[i]), "text\n");
-    for (size_t i = 0; i < COUNT(layouts); i++) {
-        struct hutch_sandbox *sandbox = drive_open(LIST("--layout", layouts[i], "--hide", "hidden",
-                                                        "--hide", "hid", "--protect", "protected",
-                                                        "--protect", "prot"));
-        for (size_t k = 0; k < COUNT(paths); k++)
-            compare_rights(sandbox, paths[k]);
-        CHECK_TEXT("<denied>", call_read(sandbox, "hidden"));
-        CHECK_TEXT("<denied>", call_read(sandbox, "hid/f"));
-        CHECK_TEXT("text\n", call_read(sandbox, "protected"));
-        CHECK_TEXT("denied", call_write(sandbox, "protected", "x"));
-        CHECK_TEXT("state", call_delete(sandbox, "prot"));
-        hutch_sandbox_close(sandbox);
-    }
-    expect_mount_points();
 }
 
 static const char *found(struct hutch_sandbox *sandbox, const char *path)
@@ -671,10 +510,8 @@ static void what_calls_write_is_told(void)
 int main(void)
 {
     static const struct box_test tests[] = {
-        {"calls and commands see the same files", calls_and_commands_see_the_same_files},
         {"sandboxes never meet", sandboxes_never_meet},
         {"rules hold for calls", rules_hold_for_calls},
-        {"rules hold in every layout", rules_hold_in_every_layout},
         {"searches do not find what is hidden", searches_do_not_find_what_is_hidden},
         {"searches of a root find what is its own", searches_of_a_root_find_what_is_its_own},
         {"what is protected and missing stays missing",
