@@ -129,6 +129,8 @@ struct sandbox {
     int exit_fd;
     int proc_fd; /* its own /proc, which lists its processes and no others; -1 before READY or STARTED */
     int root_fd; /* what is "/" inside; as proc_fd */
+    const pid_t *
+        spare; /* inside: a process of ours that waits for the next command; NULL: there never is one */
 };
 
 struct backend {

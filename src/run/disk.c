@@ -7,6 +7,7 @@
 
 #include "backend/backend.h"
 #include "base/fd.h"
+#include "base/num.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "run/growth.h"
@@ -21,6 +22,7 @@ int disk_start(struct disk *disk, const struct plan *plan, struct arena *arena)
     if (disk->plan)
         return 0;
     disk->plan = plan;
+    disk->found = disk->least_found = NUM_NO_LIMIT;
     if (plan->limits.disk_means != MEANS_SAMPLED)
         return 0;
     int r = growth_new(plan->limits.disk_bytes, arena, &disk->growth);
@@ -33,7 +35,7 @@ int disk_start(struct disk *disk, const struct plan *plan, struct arena *arena)
 void disk_set_sandbox(struct disk *disk, const struct sandbox *sandbox)
 {
     if (disk->growth)
-        growth_set_proc(disk->growth, sandbox->proc_fd);
+        growth_set_proc(disk->growth, sandbox->proc_fd, sandbox->spare);
 }
 
 /* ---- What is mounted below ---- */
@@ -82,19 +84,53 @@ static int find_nested(struct disk *disk)
 
 /* ---- Measuring ---- */
 
-/* Growth that looks like too much is confirmed in slices, each in a step of its own. */
-static int measure(struct disk *disk)
+/*
+ * Who is beyond the limit may make room. What the file system says has others in it: whether a run adds more is
+ * then seen by walks that go to their end, and can be compared.
+ */
+static void on_walked(struct disk *disk, uint64_t bytes)
+{
+    uint64_t limit = disk->plan->limits.disk_bytes;
+    uint64_t found = disk->beyond ? growth_found(disk->growth) : NUM_NO_LIMIT;
+
+    disk->bytes = bytes;
+    disk->beyond = found == NUM_NO_LIMIT ? bytes >= limit : found >= limit;
+    disk->found = disk->beyond ? found : NUM_NO_LIMIT;
+    if (disk->least_found > disk->found || !disk->beyond)
+        disk->least_found = disk->found;
+    growth_set_thorough(disk->growth, disk->beyond);
+}
+
+bool disk_grows(const struct disk *disk, uint64_t base_bytes, uint64_t base_found)
+{
+    /* What is written late, and what directories take, is seen late. */
+    uint64_t slack = disk->plan->limits.disk_bytes / 16;
+    bool comparable = disk->found != NUM_NO_LIMIT && base_found != NUM_NO_LIMIT;
+
+    return disk->bytes > base_bytes && (!comparable || disk->found > base_found + slack);
+}
+
+void disk_set_ended(struct disk *disk)
+{
+    disk->least_found = disk->found;
+}
+
+/*
+ * Growth that looks like too much is confirmed in slices, each in a step of its own; with `walk`, whatever it
+ * looks like.
+ */
+static int measure(struct disk *disk, bool walk)
 {
     uint64_t bytes = 0;
     int r = growth_measure(disk->growth, &bytes);
 
     if (r == 0)
         disk->bytes = bytes;
-    if (r <= 0)
+    if (r < 0 || (r == 0 && !walk))
         return r;
     r = growth_step(disk->growth, WALK_MS, &bytes);
     if (r == 1)
-        disk->bytes = bytes;
+        on_walked(disk, bytes);
     return r < 0 ? r : r == 0;
 }
 
@@ -103,15 +139,25 @@ int disk_measure(struct disk *disk)
     if (!disk->growth)
         return 0;
     int r = find_nested(disk);
-    return r < 0 ? r : measure(disk);
+    return r < 0 ? r : measure(disk, false);
+}
+
+static void measure_to_end(struct disk *disk, bool walk)
+{
+    int r = measure(disk, walk);
+
+    for (int i = 0; r == 1 && i < LAST_WALKS; i++)
+        r = measure(disk, walk);
 }
 
 void disk_measure_last(struct disk *disk)
 {
-    int r = disk->growth ? measure(disk) : 0;
-
-    for (int i = 0; r == 1 && i < LAST_WALKS; i++)
-        r = measure(disk);
+    if (!disk->growth)
+        return;
+    measure_to_end(disk, disk->beyond);
+    /* The next run begins where this one has left it. */
+    if (disk->plan->lasting && disk->beyond && disk->found == NUM_NO_LIMIT)
+        measure_to_end(disk, true);
 }
 
 void disk_clear(struct disk *disk)

@@ -17,7 +17,11 @@ struct disk {
     const struct plan *plan;
     struct growth *growth; /* NULL: nothing to watch */
     bool nested_known;     /* what is mounted below the directories */
+    bool beyond;           /* the limit, by the last walk */
     uint64_t bytes;        /* added, as measured last */
+    /* Beyond the limit, by walks that went to their end; NUM_NO_LIMIT: not known. */
+    uint64_t found;
+    uint64_t least_found; /* since a run was ended for it */
 };
 
 /*
@@ -37,5 +41,14 @@ int disk_measure(struct disk *disk);
 
 /* A command may be over before it was looked at, and what it wrote is there all the same. */
 void disk_measure_last(struct disk *disk);
+
+/*
+ * Whether a run has added something that began with these bytes, and these found at least. A sandbox beyond its
+ * limit may grow a little more (a sixteenth of it, in all runs together) before anybody is ended for it.
+ */
+bool disk_grows(const struct disk *disk, uint64_t base_bytes, uint64_t base_found);
+
+/* A run was ended for it: the next one begins with what is there now. */
+void disk_set_ended(struct disk *disk);
 
 void disk_clear(struct disk *disk);

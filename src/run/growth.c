@@ -71,9 +71,15 @@ void growth_free(struct growth *growth)
     free(growth->walk);
 }
 
-void growth_set_proc(struct growth *growth, int proc)
+void growth_set_proc(struct growth *growth, int proc, const pid_t *spare)
 {
     growth->proc = proc;
+    growth->spare = spare;
+}
+
+void growth_set_thorough(struct growth *growth, bool thorough)
+{
+    growth->thorough = thorough;
 }
 
 /* ---- File systems ---- */
@@ -289,6 +295,18 @@ static uint64_t own_part(const struct filesystem *fs, uint64_t delta)
     return fs->unseen || fs->found > delta ? delta : fs->found;
 }
 
+uint64_t growth_found(const struct growth *growth)
+{
+    uint64_t found = 0;
+
+    for (size_t i = 0; i < growth->fs_count; i++) {
+        if (growth->filesystems[i].unseen)
+            return NUM_NO_LIMIT;
+        found += growth->filesystems[i].found;
+    }
+    return found;
+}
+
 /* Whether what was found is enough already. */
 static bool is_over(const struct growth *growth)
 {
@@ -358,5 +376,5 @@ int growth_step(struct growth *growth, unsigned budget_ms, uint64_t *ret_bytes)
         growth_set_unseen(growth);
         r = 1;
     }
-    return r > 0 || is_over(growth) ? end(growth, ret_bytes) : 0;
+    return r > 0 || (!growth->thorough && is_over(growth)) ? end(growth, ret_bytes) : 0;
 }

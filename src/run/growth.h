@@ -40,6 +40,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define GROWTH_DEPTH_MAX 16384
 #define GROWTH_WALK_MS 10000
@@ -66,8 +67,20 @@ int growth_add(struct growth *growth, int fd);
 /* The same, and *fd is taken when it was added. */
 int growth_take(struct growth *growth, int *fd);
 
-/* Root of the sandbox's own /proc, borrowed, when it is known. Without it delta is what counts. */
-void growth_set_proc(struct growth *growth, int proc);
+/*
+ * Root of the sandbox's own /proc, borrowed, when it is known. Without it delta is what counts. `spare` (may be
+ * NULL) says at any time which of its processes is ours, besides the first: neither can be looked into.
+ */
+void growth_set_proc(struct growth *growth, int proc, const pid_t *spare);
+
+/*
+ * Walks from now on go to their end, or as they begin do not: they end when the limit is reached. Only what
+ * two thorough ones have found can be compared.
+ */
+void growth_set_thorough(struct growth *growth, bool thorough);
+
+/* What the last walk has found, whatever the delta was then; NUM_NO_LIMIT when something could not be looked at. */
+uint64_t growth_found(const struct growth *growth);
 
 /*
  * What was added so far, by delta: a system call for each file system. Returns 1 when it must be

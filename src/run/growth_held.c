@@ -136,6 +136,12 @@ static bool look_at_maps(struct growth *growth)
     return total > 0;
 }
 
+static bool is_ours(const struct growth *growth, pid_t pid)
+{
+    return pid == INIT ||
+           (growth->spare && pid == __atomic_load_n(growth->spare, __ATOMIC_RELAXED));
+}
+
 /* One descriptor, or one list opened. Returns 1 when all processes were seen. */
 static int step_processes(struct growth *growth)
 {
@@ -162,7 +168,7 @@ static int step_processes(struct growth *growth)
     if (r <= 0)
         return r < 0 ? r : 1;
     growth->walk->maps_seen = false;
-    if (growth->walk->pid != INIT) /* it is ours, and cannot be looked into */
+    if (!is_ours(growth, growth->walk->pid))
         open_threads(growth);
     return 0;
 }

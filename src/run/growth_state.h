@@ -83,7 +83,9 @@ struct growth {
     uint64_t limit;
     time_t since;
     int proc;
+    const pid_t *spare; /* changes while we look */
     enum phase phase;
+    bool thorough; /* walks do not end when what was found is enough */
     uint64_t recheck_ns;
     struct filesystem *filesystems;
     size_t fs_count;

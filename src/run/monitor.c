@@ -58,6 +58,7 @@ void monitor_start(struct monitor *monitor, struct sandbox *sandbox,
     monitor->timeout_ms = started->timeout_ms;
     monitor->base = *started->before;
     monitor->base_disk_bytes = monitor->disk->bytes;
+    monitor->base_disk_found = monitor->disk->least_found;
     disk_set_sandbox(monitor->disk, sandbox);
     /* Who came near a limit in an earlier run may have met it since. */
     if (monitor->plan->lasting && was_near(monitor, started->before))
@@ -140,7 +141,8 @@ static void stand(const struct monitor *monitor, struct standing ret[LIMIT_COUNT
                                              HUTCH_PROCESSES,
                                              limits->processes_means == MEANS_SAMPLED};
     /* A tmpfs cannot pass its size. A run that begins beyond the limit may make room, and add nothing. */
-    bool grows = on_host && monitor->disk->bytes > monitor->base_disk_bytes;
+    bool grows = on_host &&
+                 disk_grows(monitor->disk, monitor->base_disk_bytes, monitor->base_disk_found);
     ret[LIMIT_DISK] = (struct standing){"disk", on_host ? monitor->disk->bytes : tmpfs_bytes,
                                         limits->disk_bytes, HUTCH_DISK, grows};
 }
@@ -316,6 +318,8 @@ size_t monitor_end(struct monitor *monitor, struct sandbox *sandbox, const struc
         errno = 0;
     disk_measure_last(monitor->disk);
     stand(monitor, at);
+    if (at[LIMIT_DISK].ours && is_passed(monitor, &at[LIMIT_DISK]))
+        disk_set_ended(monitor->disk);
     at[LIMIT_MEMORY].current = monitor_peak_memory(monitor);
     at[LIMIT_PROCESSES].current = monitor_peak_processes(monitor);
     size_t count = warn(monitor, at, ret);

@@ -34,6 +34,7 @@ struct monitor {
     struct sandbox_usage usage; /* the sandbox's, now */
     struct sandbox_usage base;  /* when the run began: not this run's */
     uint64_t base_disk_bytes;
+    uint64_t base_disk_found;
     uint64_t seen_memory_bytes; /* the most, while it ran */
     uint64_t seen_processes;
     uint64_t own_cpu_us; /* of a run in a sandbox that lasts, when that was looked at */

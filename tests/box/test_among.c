@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs of one sandbox that lasts, among each other: what one did is not told of another, or charged to it. */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "drive.h"
 
@@ -26,16 +28,21 @@ static void check_reason(struct hutch_sandbox *sandbox, const char *script,
     hutch_result_free(result);
 }
 
-/* A run that does nothing until finish() closes its input. */
-static struct hutch_run *start_waiting(struct hutch_sandbox *sandbox)
+/* A run that does nothing until finish() closes its input, and then this. */
+static struct hutch_run *start_waiting_to(struct hutch_sandbox *sandbox, const char *script)
 {
     struct hutch_command command = HUTCH_COMMAND_INIT;
     struct hutch_run *run = NULL;
 
-    command.argv = LIST("cat");
+    command.argv = LIST("sh", "-c", "cat; eval \"$1\"", "sh", script);
     command.stdin_open = true;
     REQUIRE(hutch_sandbox_start(sandbox, &command, NULL, NULL, &run, &err) == 0);
     return run;
+}
+
+static struct hutch_run *start_waiting(struct hutch_sandbox *sandbox)
+{
+    return start_waiting_to(sandbox, ":");
 }
 
 static struct hutch_result *finish(struct hutch_run *run)
@@ -107,6 +114,35 @@ static void disk(void)
     }
     CHECK_INT(HUTCH_EXITED, first);
     CHECK_INT(HUTCH_DISK, second);
+}
+
+/*
+ * A run that makes room in a sandbox beyond its limit, while a neighbour on the same file system takes space again
+ * that it had freed: what the neighbour takes is not what the run adds.
+ */
+static void room_is_made(void)
+{
+    enum { NEIGHBOUR = 32 << 20, LOOKS = 10, LOOK_MS = 30 };
+    struct hutch_sandbox *sandbox = drive_open(LIST("--disk", "16M"));
+    int neighbour = open("..", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+    REQUIRE(neighbour >= 0 && posix_fallocate(neighbour, 0, NEIGHBOUR) == 0);
+    hutch_result_free(exec_script(sandbox, "head -c 12M /dev/zero > one; sync one"));
+    hutch_result_free(exec_script(sandbox, "head -c 12M /dev/zero > two; sync two; sleep 1"));
+    REQUIRE(ftruncate(neighbour, 0) == 0);
+    hutch_result_free(exec_script(sandbox, ":"));
+
+    struct hutch_run *run = start_waiting_to(sandbox, "rm one two");
+    REQUIRE(posix_fallocate(neighbour, 0, NEIGHBOUR) == 0);
+    for (int i = 0; i < LOOKS; i++)
+        CHECK(hutch_run_step(run, LOOK_MS, &err) == 0);
+    struct hutch_result *result = finish(run);
+    CHECK_INT(HUTCH_EXITED, result->reason);
+    hutch_result_free(result);
+
+    check_reason(sandbox, "head -c 8M /dev/zero > three; sync three; rm three", HUTCH_EXITED);
+    close(neighbour);
+    hutch_sandbox_close(sandbox);
 }
 
 static void processes(void)
@@ -259,6 +295,7 @@ int main(void)
         {"memory that another run was killed for", memory},
         {"CPU time that others used", processor_time},
         {"disk is the sandbox's, in all runs together", disk},
+        {"room is made in a sandbox beyond its limit", room_is_made},
         {"processes that another run was refused", processes},
         {"refusals are each run's own", refusals},
         {"a protected path is told of", protected_paths},

@@ -79,6 +79,7 @@ int native_clone_init(struct native *native, int *trees, struct hutch_error *err
         .sock = pair[1],
         .engine_pidfd = self,
         .started_ns = sys_clock_ns(CLOCK_MONOTONIC),
+        .spare = native->spare,
     };
 
     int pid = clone_process(native, flags, &pidfd);

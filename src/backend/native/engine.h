@@ -35,6 +35,7 @@ struct native {
     struct janitor janitor;
     int joins[CONTROLLER_COUNT]; /* for each command, to be in the groups of v1 */
     size_t join_count;
+    pid_t *spare;               /* shared with init; NULL when it has none */
     int memory;                 /* the sandbox's tmpfs; -1 before init has sent it */
     int mounts;                 /* held, never used: see proto.h */
     struct account *account;    /* of what no group counts; NULL: nothing, or not yet */

@@ -20,6 +20,8 @@ struct init_args {
     int sock;            /* init's end */
     int engine_pidfd;    /* readable when the engine has ended */
     uint64_t started_ns; /* when the engine called clone */
+    pid_t *
+        spare; /* of a sandbox that lasts: shared with the engine, which must tell it from commands */
 };
 
 _Noreturn void init_main(const struct init_args *args);

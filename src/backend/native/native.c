@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 
 #include "backend/native/account.h"
@@ -93,6 +94,8 @@ static void native_free(struct sandbox *sandbox)
     for (size_t i = 0; i < native->join_count; i++)
         fd_close(&native->joins[i]);
     account_free(native->account);
+    if (native->spare)
+        munmap(native->spare, sizeof *native->spare);
     native_cgroup_clear(&native->cgroup);
     janitor_dismiss(&native->janitor);
 }
@@ -143,6 +146,18 @@ static const struct sandbox_ops native_ops = {
     .free = native_free,
 };
 
+/* Where init says which process is its spare. */
+static int share_spare(struct native *native)
+{
+    void *shared = mmap(NULL, sizeof *native->spare, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    if (shared == MAP_FAILED)
+        return -errno;
+    native->base.spare = native->spare = shared;
+    return 0;
+}
+
 static int native_start(const struct plan *plan, struct arena *arena, struct sandbox **ret,
                         struct hutch_error *err)
 {
@@ -160,6 +175,8 @@ static int native_start(const struct plan *plan, struct arena *arena, struct san
     native->usage = unknown_usage;
     for (size_t i = 0; i < mount_count; i++)
         trees[i] = -1;
+    if (plan->lasting && share_spare(native) < 0)
+        return err_oom(err);
     int r = plan->cgroup.version == 2 ? make_groups(native, err) : 0;
     if (r == 0)
         r = native_make_trees(plan, &native->holder, trees, err);

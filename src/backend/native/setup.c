@@ -35,10 +35,11 @@ static int start_first(struct init *init)
     init->spare = init_new_spawn(init);
     init->spare.first = true;
     init->spare.network = -EIO; /* should it be killed before it can say */
-    init->spare_pid = init_spawn_prepare(&init->spare);
-    if (init->spare_pid < 0)
-        return init->spare_pid;
-    sys_run_elsewhere(init->spare_pid);
+    int pid = init_spawn_prepare(&init->spare);
+    if (pid < 0)
+        return pid;
+    init_set_spare(init, pid);
+    sys_run_elsewhere(pid);
     return 0;
 }
 

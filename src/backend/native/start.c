@@ -44,6 +44,13 @@ struct init_spawn init_new_spawn(struct init *init)
     };
 }
 
+void init_set_spare(struct init *init, pid_t pid)
+{
+    init->spare_pid = pid;
+    if (init->args->spare)
+        __atomic_store_n(init->args->spare, pid, __ATOMIC_RELAXED);
+}
+
 /*
  * A command of a sandbox that lasts finds most of its start done: clone, limits and locks, which take
  * longer than all the rest. What is made for nothing costs a process and no memory.
@@ -54,13 +61,13 @@ int init_make_spare(struct init *init)
         return 0;
     init->spare = init_new_spawn(init);
     int pid = init_spawn_prepare(&init->spare);
-    init->spare_pid = pid < 0 ? 0 : pid;
+    init_set_spare(init, pid < 0 ? 0 : pid);
     return pid < 0 ? pid : 0;
 }
 
 void init_drop_spare(struct init *init)
 {
-    init->spare_pid = 0;
+    init_set_spare(init, 0);
     if (init->spare.listener >= 0)
         close(init->spare.listener);
 }
@@ -80,11 +87,11 @@ static pid_t use_spare(struct init *init, struct init_spawn *spawn)
     spare->terminal = spawn->terminal;
     spare->joins = spawn->joins;
     spare->join_count = spawn->join_count;
+    init_set_spare(init, 0); /* a command from its first moment on */
     if (!init_spawn_spare(spare, pid)) {
         init_drop_spare(init);
         return 0;
     }
-    init->spare_pid = 0;
     spawn->listener = spare->listener;
     spawn->error = spare->error;
     spawn->step = spare->step;

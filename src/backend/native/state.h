@@ -111,9 +111,13 @@ bool init_is_over(void);
 /* start.c: what all commands have in common. */
 struct init_spawn init_new_spawn(struct init *init);
 
-/* The next command's process, unless there is one or this is the only command; and that it has ended. */
+/*
+ * The next command's process, unless there is one or this is the only command; that it has ended; and which it is,
+ * for the engine too (0: there is none).
+ */
 int init_make_spare(struct init *init);
 void init_drop_spare(struct init *init);
+void init_set_spare(struct init *init, pid_t pid);
 
 /* Start the command of a request, and answer it. */
 void init_start(struct init *init, const struct proto_request *request, size_t len, int *fds,

@@ -87,7 +87,7 @@ static void start(uint64_t limit)
 {
     assert_int_equal(growth_new(limit, &arena, &growth), 0);
     assert_int_equal(growth_add(growth, work), 0);
-    growth_set_proc(growth, pidns_proc);
+    growth_set_proc(growth, pidns_proc, NULL);
 }
 
 static bool fill(int fd, uint64_t mib)
@@ -418,10 +418,59 @@ static void unlinking_is_no_escape(void **state)
     close(ready[1]);
 }
 
+/* It cannot be looked into and need not be; the next moment it may be a command. */
+static void a_process_of_ours_hides_nothing(void **state)
+{
+    static const uint64_t nobody =
+        32; /* MiB: all of delta, for those who cannot look into everything */
+    static pid_t spare;
+    char byte;
+
+    assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+    start(64 * MIB);
+    make_file(other, "neighbour", 32);
+    spare = fork();
+    assert_true(spare >= 0);
+    if (spare == 0) {
+        prctl(PR_SET_DUMPABLE, 0);
+        wait_on(NULL);
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    growth_set_proc(growth, pidns_proc, &spare);
+    is_about(confirm(BUDGET), 0);
+    spare = 0;
+    is_about(confirm(BUDGET), geteuid() == 0 ? 0 : nobody);
+    close(ready[0]);
+    close(ready[1]);
+}
+
+/* Past the limit a walk ends, unless it is to be compared with another. */
+static void what_is_found_can_be_compared(void **state)
+{
+    start(4 * MIB);
+    for (char name[] = "a/file"; name[0] <= 'd'; name[0]++) {
+        const char dir[] = {name[0], '\0'};
+        assert_int_equal(mkdirat(work, dir, 0755), 0);
+        make_file(work, name, 4);
+    }
+    confirm(NO_BUDGET);
+    assert_true(growth_found(growth) < 16 * MIB);
+    growth_set_thorough(growth, true);
+    confirm(NO_BUDGET);
+    uint64_t found = growth_found(growth);
+    is_about(found, 16);
+    make_file(other, "neighbour", 32);
+    confirm(NO_BUDGET);
+    assert_int_equal(growth_found(growth), found);
+    assert_int_equal(unlinkat(work, "a/file", 0), 0);
+    confirm(NO_BUDGET);
+    is_about(growth_found(growth), 12);
+}
+
 static void without_proc_delta_counts(void **state)
 {
     start(64 * MIB);
-    growth_set_proc(growth, -1);
+    growth_set_proc(growth, -1, NULL);
     make_file(other, "neighbour", 32);
     is_about(confirm(BUDGET), 32);
 }
@@ -578,7 +627,7 @@ static void one_file_can_be_writable(void **state)
     fd_auto int fd = openat(work, "file", O_PATH | O_CLOEXEC);
     assert_int_equal(growth_new(4 * MIB, &arena, &growth), 0);
     assert_int_equal(growth_add(growth, fd), 0);
-    growth_set_proc(growth, pidns_proc);
+    growth_set_proc(growth, pidns_proc, NULL);
     make_file(work, "file", 5);
     make_file(work, "beside", 32);
     assert_int_equal(growth_measure(growth, &bytes), 1);
@@ -649,6 +698,8 @@ static int run(void)
         TEST(what_is_old_is_not_found),
         TEST(a_neighbour_is_walked_for_once),
         TEST(unlinking_is_no_escape),
+        TEST(a_process_of_ours_hides_nothing),
+        TEST(what_is_found_can_be_compared),
         TEST(without_proc_delta_counts),
         TEST(closed_directories),
         TEST(deep_trees_are_walked),
