@@ -57,10 +57,29 @@ static unsigned needed_controllers(const struct plan_limits *limits, uint64_t av
 
 /* ---- What can be had: each of these returns the controllers that it found, or a failure to look ---- */
 
-/* No failure but absence may pass for absence: a limit would be kept by lesser means. */
-static int none_if_absent(int r)
+static enum plan_cgroup_lack lack_of(int absence)
 {
-    return sys_cgroup_is_absent(r) ? 0 : r;
+    switch (absence) {
+    case -EROFS: return CGROUP_LACKS_WRITABLE;
+    case -EACCES:
+    case -EPERM: return CGROUP_LACKS_RIGHTS;
+    default: return CGROUP_LACKS_HIERARCHY;
+    }
+}
+
+static void note(struct plan_cgroup *cgroup, enum plan_cgroup_lack lack)
+{
+    if (lack > cgroup->lack)
+        cgroup->lack = lack;
+}
+
+/* No failure but absence may pass for absence: a limit would be kept by lesser means. */
+static int none_if_absent(int r, struct plan_cgroup *cgroup)
+{
+    if (!sys_cgroup_is_absent(r))
+        return r;
+    note(cgroup, lack_of(r));
+    return 0;
 }
 
 struct wanted {
@@ -101,13 +120,15 @@ static int find_v2(int root, const char *places, unsigned needed, struct plan_cg
     int r = sys_cgroup_place(places, "", own, sizeof own);
 
     if (r < 0)
-        return none_if_absent(r);
+        return none_if_absent(r, cgroup);
     fd_auto int dir = sys_cgroup_search(root, own, wanted.names, &found);
     if (dir < 0)
-        return none_if_absent(dir);
+        return none_if_absent(dir, cgroup);
     unsigned have = wanted_found(&wanted, found) & needed;
-    if (!have)
+    if (!have) {
+        note(cgroup, CGROUP_LACKS_CONTROLLERS);
         return 0;
+    }
     cgroup->version = 2;
     cgroup->parent[0] = fd_take(&dir);
     return (int)have;
@@ -131,11 +152,12 @@ static int find_unit(int root, unsigned needed, struct plan_cgroup *cgroup)
     fd_auto int dir = sys_open_beneath(root, subtree, O_PATH | O_DIRECTORY, 0);
     int r = dir < 0 ? dir : sys_cgroup_listed(dir, "cgroup.controllers", wanted.names, &found);
     if (r < 0)
-        return none_if_absent(r);
+        return none_if_absent(r, cgroup);
     unsigned have = wanted_found(&wanted, found) & needed;
+    note(cgroup, have ? CGROUP_LACKS_MANAGER : CGROUP_LACKS_CONTROLLERS);
     int manager = have ? plan_find_manager(&cgroup->bus) : -ENOENT;
     if (manager < 0)
-        return none_if_absent(manager);
+        return none_if_absent(manager, cgroup);
     cgroup->version = 2;
     cgroup->unit = true;
     cgroup->manager = manager;
@@ -184,7 +206,7 @@ static int find_v1(int root, const char *places, unsigned needed, bool by_namesp
         if (!(needed & BIT(i)))
             continue;
         int dir = open_v1(root, places, plan_controller_name(i));
-        if (none_if_absent(dir) < 0)
+        if (none_if_absent(dir, cgroup) < 0)
             return dir;
         if (dir < 0)
             continue;
@@ -206,7 +228,7 @@ static int find_mixed(int root, const char *places, unsigned needed, bool by_nam
     fd_auto int unified = sys_open_beneath(root, "unified", O_PATH | O_DIRECTORY, 0);
     int version = unified < 0 ? unified : sys_cgroup_version(unified);
     if (version != 2)
-        return version < 0 ? none_if_absent(version) : 0;
+        return version < 0 ? none_if_absent(version, cgroup) : 0;
     return find_v2(unified, places, needed, cgroup);
 }
 
@@ -220,7 +242,7 @@ static int find(unsigned needed, bool by_namespace, struct plan_cgroup *cgroup)
     int version = root < 0 ? root : sys_cgroup_version(root);
     int r = version < 0 ? version : sys_proc_read(getpid(), "cgroup", places, sizeof places);
     if (r < 0)
-        return none_if_absent(r);
+        return none_if_absent(r, cgroup);
     if (version == 1)
         return find_mixed(root, places, needed, by_namespace, cgroup);
     int have = find_v2(root, places, needed, cgroup);
@@ -271,6 +293,8 @@ int plan_pass_cgroup(const struct policy *policy, struct plan *plan, struct hutc
     if (r < 0)
         return err_sys(err, r, "cgroup", "cannot look for a control group to keep the limits");
     unsigned have = (unsigned)r;
+    if (plan->cgroup.version > 0)
+        plan->cgroup.lack = CGROUP_LACKS_NOTHING;
 
     limits->memory_means = means(limits->memory_bytes, have & BIT(CONTROLLER_MEMORY),
                                  MEANS_SAMPLED);

@@ -154,9 +154,20 @@ enum plan_controller {
     CONTROLLER_COUNT,
 };
 
+/* What a host lacks for a control group; of several things the one after which there would be one. */
+enum plan_cgroup_lack {
+    CGROUP_LACKS_NOTHING,
+    CGROUP_LACKS_HIERARCHY,   /* none is mounted that this process is in */
+    CGROUP_LACKS_WRITABLE,    /* it is mounted read-only, as in a container */
+    CGROUP_LACKS_RIGHTS,      /* the groups of this process belong to another user */
+    CGROUP_LACKS_CONTROLLERS, /* a group could be made, but would keep no limit */
+    CGROUP_LACKS_MANAGER,     /* the caller's systemd would make one, but is not to be found */
+};
+
 /* Where the sandbox's control group can be made. Descriptors are the plan's. */
 struct plan_cgroup {
-    int version; /* 2, 1, or 0: nowhere */
+    int version;                /* 2, 1, or 0: nowhere */
+    enum plan_cgroup_lack lack; /* of version 0, when one was looked for */
     int parent
         [CONTROLLER_COUNT]; /* O_PATH directory a group is made in; v2: all in [0]; -1: none */
     bool unit;              /* v2, with no `parent`: the caller's systemd makes it, as a scope */

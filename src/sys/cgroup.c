@@ -203,6 +203,7 @@ int sys_cgroup_search(int root, const char *own, const char *const *names, unsig
     fd_auto int best = -1;
     unsigned best_have = 0;
     unsigned all = 0;
+    int in_the_way = 0;
     size_t len = strlen(own);
 
     if (len >= sizeof path)
@@ -215,6 +216,8 @@ int sys_cgroup_search(int root, const char *own, const char *const *names, unsig
         fd_auto int dir = look_at(root, path, names, all, &have);
         if (dir < 0 && !sys_cgroup_is_absent(dir))
             return dir;
+        if (dir < 0 && in_the_way == 0)
+            in_the_way = dir;
         if (dir < 0 || (best >= 0 && !is_better(have, best_have)))
             continue;
         fd_close(&best);
@@ -222,7 +225,7 @@ int sys_cgroup_search(int root, const char *own, const char *const *names, unsig
         best_have = have;
     } while ((best < 0 || best_have != all) && go_up(path));
     if (best < 0)
-        return -ENOENT;
+        return in_the_way;
     *ret_have = best_have;
     return fd_take(&best);
 }

@@ -37,7 +37,8 @@ int sys_cgroup_place(const char *text, const char *controller, char *out, size_t
  * directory that may be written to and gives new groups all controllers of `names` (at most 8, the
  * most wanted first, ends with NULL), else the one that gives the most wanted of them. Controllers
  * count that would have to be enabled there first (sys_cgroup_enable()). Returns it as a path only,
- * and in *ret_have a bit for each of `names`. -ENOENT: there is none.
+ * and in *ret_have a bit for each of `names`. Where there is none: what is in the way in the nearest, an
+ * absence (sys_cgroup_is_absent()).
  */
 int sys_cgroup_search(int root, const char *own, const char *const *names, unsigned *ret_have);
 

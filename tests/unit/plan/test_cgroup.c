@@ -102,6 +102,7 @@ static void means_and_places_agree(void **state)
             {CONTROLLER_CPUACCT, cases[i].cpu_time_ms != NO, plan.limits.cpu_time_means},
         };
         bool v2 = plan.cgroup.version == 2;
+        assert_int_equal(plan.cgroup.version > 0, plan.cgroup.lack == CGROUP_LACKS_NOTHING);
         for (size_t j = 0; j < ARRAY_LEN(rows); j++) {
             int parent = plan.cgroup.parent[v2 ? 0 : rows[j].controller];
             assert_int_equal(rows[j].means == MEANS_NONE, !rows[j].limited);
@@ -132,7 +133,8 @@ static int without_groups(void)
         mount("none", "/sys/fs/cgroup", "tmpfs", 0, NULL) < 0 ||
         sched_setaffinity(0, sizeof(two), &two) < 0)
         return 77;
-    if (run(limits, &plan, &err) < 0 || plan.cgroup.version != 0)
+    if (run(limits, &plan, &err) < 0 || plan.cgroup.version != 0 ||
+        plan.cgroup.lack != CGROUP_LACKS_HIERARCHY)
         return 1;
     if (plan.limits.memory_means != MEANS_SAMPLED || plan.limits.cpu_time_means != MEANS_SAMPLED)
         return 2;
@@ -218,19 +220,22 @@ static int ask_systemd(void)
 
     unsetenv("DBUS_SESSION_BUS_ADDRESS");
     setenv("XDG_RUNTIME_DIR", at("@/run"), 1);
-    if (run(limits, &plan, NULL) < 0 || plan.cgroup.version != 0)
+    if (run(limits, &plan, NULL) < 0 || plan.cgroup.version != 0 ||
+        plan.cgroup.lack != CGROUP_LACKS_MANAGER)
         return 1; /* nobody is there yet */
     if (mkdir(at("@/run/systemd"), 0700) < 0 || !listen_at("@/run/systemd/private"))
         return 99;
     if (run(limits, &plan, NULL) < 0 || plan.cgroup.version != 2 || !plan.cgroup.unit ||
-        plan.cgroup.bus || plan.cgroup.manager < 0 || plan.cgroup.parent[0] != -1)
+        plan.cgroup.bus || plan.cgroup.manager < 0 || plan.cgroup.parent[0] != -1 ||
+        plan.cgroup.lack != CGROUP_LACKS_NOTHING)
         return 2;
     if (plan.limits.memory_means != MEANS_CGROUP || plan.limits.cpu_time_means != MEANS_CGROUP ||
         plan.limits.processes_means == MEANS_CGROUP)
         return 3; /* systemd has no pids to give */
     close_groups(&plan);
     limits.memory_bytes = limits.cpu_time_ms = NO;
-    if (run(limits, &plan, NULL) < 0 || plan.cgroup.version != 0 || plan.cgroup.unit)
+    if (run(limits, &plan, NULL) < 0 || plan.cgroup.version != 0 || plan.cgroup.unit ||
+        plan.cgroup.lack != CGROUP_LACKS_CONTROLLERS)
         return 4; /* nothing would be kept by it */
     return open_fds() == before ? 0 : 5;
 }
