@@ -4,70 +4,12 @@
  * place. What hutch does without the call must come out the same; what it cannot do it must say.
  */
 #include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <sched.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#include "drive.h"
 #include "mounts.h"
-
-/* These numbers are the same on every machine; older headers lack them. */
-#define K_SYS_clone3 435
-#define K_SYS_mount_setattr 442
-
-struct refusal {
-    unsigned number;
-    unsigned flag; /* only with one of these bits in the first argument; 0: always */
-    int error;
-};
-
-struct refusals {
-    struct refusal items[4]; /* ends with error 0 */
-};
-
-#define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
-#define JUMP_IF(what, value, yes, no) BPF_JUMP(BPF_JMP | (what) | BPF_K, (value), (yes), (no))
-#define ANSWER(value) BPF_STMT(BPF_RET | BPF_K, (value))
-
-/* In the child, before it becomes hutch. */
-static void install(void *arg)
-{
-    const struct refusals *refusals = arg;
-    struct sock_filter filter[64];
-    unsigned short len = 0;
-
-    for (const struct refusal *item = refusals->items; item->error; item++) {
-        const struct sock_filter part[] = {
-            LOAD(nr),
-            JUMP_IF(BPF_JEQ, item->number, 0, item->flag ? 3 : 1),
-            LOAD(args[0]), /* the low half, on little-endian machines */
-            JUMP_IF(BPF_JSET, item->flag, 0, 1),
-            ANSWER(SECCOMP_RET_ERRNO | (unsigned)item->error),
-        };
-        for (size_t i = 0; i < sizeof part / sizeof *part; i++)
-            if (item->flag || (i != 2 && i != 3))
-                filter[len++] = part[i];
-    }
-    filter[len++] = (struct sock_filter)ANSWER(SECCOMP_RET_ALLOW);
-    struct sock_fprog program = {.len = len, .filter = filter};
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
-        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) < 0)
-        _exit(94);
-}
-
-static struct drive_end run_filtered(const struct refusals *refusals, const char *const *args)
-{
-    struct refusals copy = *refusals;
-    struct drive_child child = drive_start(args, install, &copy);
-
-    return drive_finish(&child, NULL, 0);
-}
+#include "refuse.h"
 
 static const struct refusals no_clone3 = {{{K_SYS_clone3, 0, ENOSYS}}};
 static const struct refusals no_setattr = {{{K_SYS_mount_setattr, 0, ENOSYS}}};
@@ -80,7 +22,7 @@ static const struct refusals no_userns = {
 static void filter_refuses(void)
 {
     static const struct refusals no_getcwd = {{{SYS_getcwd, 0, ENOSYS}}};
-    struct drive_end end = run_filtered(&no_getcwd, LIST("run", "--", "./payload", "cwd"));
+    struct drive_end end = refusing_cli(&no_getcwd, LIST("run", "--", "./payload", "cwd"));
 
     CHECK_TEXT("cwd ENOSYS\n", end.out);
     CHECK_HAS(drive_cli(LIST("run", "--", "./payload", "cwd")).out, box.work);
@@ -90,7 +32,7 @@ static void filter_refuses(void)
 static void compare(const struct refusals *refusals, const char *const *args)
 {
     struct drive_end want = drive_cli(args);
-    struct drive_end got = run_filtered(refusals, args);
+    struct drive_end got = refusing_cli(refusals, args);
 
     CHECK_INT(0, want.status);
     box_check(got.status == 0, __FILE__, __LINE__, "%s: status %d: %s", args[2], got.status,
@@ -140,7 +82,7 @@ static void without_mount_setattr(void)
 static void rules_hold_without_mount_setattr(void)
 {
     if (box.root) {
-        struct drive_end end = run_filtered(&no_setattr, LIST("run", "--", "./payload", "ids"));
+        struct drive_end end = refusing_cli(&no_setattr, LIST("run", "--", "./payload", "ids"));
         CHECK_INT(125, end.status);
         CHECK_HAS(end.err, "cannot map ids");
         box_skip("a sandbox of root needs mount_setattr, and says so");
@@ -149,7 +91,7 @@ static void rules_hold_without_mount_setattr(void)
     box_file("work/d/f", "text\n");
     box_file("work/secret", "text\n");
     box_file("out/f", "text\n");
-    struct drive_end end = run_filtered(
+    struct drive_end end = refusing_cli(
         &neither, LIST("run", "--protect", "d", "--hide", "secret", "--", "./payload", "write",
                        "d/f", ",", "read", "d/f", ",", "read", "secret", ",", "write", "../out/f",
                        ",", "create", "/usr/new", ",", "create", "new", ",", "create", "/dev/new"));
@@ -161,7 +103,7 @@ static void rules_hold_without_mount_setattr(void)
 
 static void refused_namespaces_are_explained(void)
 {
-    struct drive_end end = run_filtered(&no_userns,
+    struct drive_end end = refusing_cli(&no_userns,
                                         LIST("run", "--", "./payload", "create", "new"));
 
     CHECK_INT(125, end.status);
@@ -169,7 +111,7 @@ static void refused_namespaces_are_explained(void)
     CHECK_HAS(end.err, "namespace");
     const char *newline = strchr(end.err, '\n');
     CHECK(newline && !newline[1]);
-    end = run_filtered(&no_userns, LIST("run", "-w", "tmpfs", "--layout", "minimal", "--", "true"));
+    end = refusing_cli(&no_userns, LIST("run", "-w", "tmpfs", "--layout", "minimal", "--", "true"));
     CHECK_INT(125, end.status);
     CHECK_HAS(end.err, "user namespaces; look at"); /* the hint */
 }
