@@ -88,6 +88,59 @@ HUTCH_API const char *hutch_code_name(int code);
  */
 HUTCH_API const char *hutch_error_word(const struct hutch_error *error);
 
+/* ---- Host: what can be enforced here ------------------------------------------------------- */
+
+enum hutch_host_state {
+    HUTCH_HOST_UNKNOWN = 0, /* only a sandbox that runs would show it, and none does */
+    HUTCH_HOST_OK = 1,
+    HUTCH_HOST_WEAKER = 2, /* by lesser means than on other hosts, or in an old version */
+    HUTCH_HOST_MISSING = 3,
+};
+
+/* The stable word for a state: "ok", "weaker", "missing", "unknown". Any thread. */
+HUTCH_API const char *hutch_host_state_name(enum hutch_host_state state);
+
+/*
+ * How this host keeps one thing that a sandbox needs. Names and values are those of `enforced` in a result, but
+ * for "workspace": whether the current directory can be one. Texts are one line without a full stop.
+ */
+struct hutch_host_fact {
+    size_t size;
+    const char *name;
+    const char *value; /* "true", "cgroup", "6"; NULL when it is not known */
+    enum hutch_host_state state;
+    const char *reason; /* why it is so; NULL: nothing to say */
+    const char *help;   /* what would make it better; NULL: nothing known */
+};
+
+/* What this host can enforce. Owned by whoever received it; read only. */
+struct hutch_host {
+    size_t size;
+    bool ok;                  /* sandboxes run here, and what the facts say is enforced */
+    struct hutch_error error; /* what they fail with when they do not; else code 0 */
+    const char *kernel;       /* "6.12.9-amd64" */
+    const char *machine;      /* "x86_64" */
+    const struct hutch_host_fact *const *facts; /* ends with NULL */
+};
+
+/*
+ * Find out what this host can enforce for this caller: `true` is run under the profile `default`, with the
+ * current directory as its workspace and, where that can be had, half a processor. When that fails it is run in
+ * memory, in the layout `minimal`, to tell the host from the directory. Nothing is left behind.
+ *
+ * That no sandbox can be run is an answer and not an error: `ok` is false, `error` says why, and so does the fact
+ * that is to blame, if one is. On success the caller owns *ret; free it with hutch_host_free(). Blocks for as long as
+ * one small command takes, or two; for a minute when the user's systemd does not answer. Any thread.
+ */
+HUTCH_API int hutch_doctor(struct hutch_host **ret, struct hutch_error *err);
+
+/* Free it. NULL is accepted. Any thread. */
+HUTCH_API void hutch_host_free(struct hutch_host *host);
+
+/* The same as one JSON object. The caller owns *ret; free it with free(). */
+HUTCH_API int hutch_host_to_json(const struct hutch_host *host, char **ret,
+                                 struct hutch_error *err);
+
 /* ---- Policy: what is asked ----------------------------------------------------------------- */
 
 struct hutch_policy;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Results and events as JSON: the one place that knows their keys. */
+/* Results, events and hosts as JSON: the one place that knows their keys. */
 #include "base/json.h"
 
 #include <stdlib.h>
@@ -34,6 +34,18 @@ const char *hutch_reason_name(enum hutch_reason reason)
     };
 
     return (size_t)reason < ARRAY_LEN(names) ? names[reason] : "unknown";
+}
+
+const char *hutch_host_state_name(enum hutch_host_state state)
+{
+    static const char *const names[] = {
+        [HUTCH_HOST_UNKNOWN] = "unknown",
+        [HUTCH_HOST_OK] = "ok",
+        [HUTCH_HOST_WEAKER] = "weaker",
+        [HUTCH_HOST_MISSING] = "missing",
+    };
+
+    return (size_t)state < ARRAY_LEN(names) ? names[state] : "unknown";
 }
 
 static json_t *integer_or_null(bool known, int value)
@@ -229,5 +241,39 @@ int hutch_event_to_json(const struct hutch_event *event, char **ret, struct hutc
         json_put(&object, "violation", violation_json(event->violation));
     if (event->result)
         json_put(&object, "result", result_json(event->result, false));
+    return dump(object, ret, err);
+}
+
+static json_t *text_or_null(const char *text)
+{
+    return text ? json_text_lossy(text) : json_null();
+}
+
+static json_t *host_fact_json(const struct hutch_host_fact *fact)
+{
+    json_t *object = json_object();
+
+    json_put(&object, "value", fact->value ? json_fact(fact->value) : json_null());
+    json_put(&object, "state", json_string(hutch_host_state_name(fact->state)));
+    json_put(&object, "reason", text_or_null(fact->reason));
+    json_put(&object, "help", text_or_null(fact->help));
+    return object;
+}
+
+int hutch_host_to_json(const struct hutch_host *host, char **ret, struct hutch_error *err)
+{
+    if (!host || !ret)
+        return err_null(err, host ? "ret" : "host");
+
+    json_t *facts = json_object();
+    for (const struct hutch_host_fact *const *fact = host->facts; *fact; fact++)
+        json_put(&facts, (*fact)->name, host_fact_json(*fact));
+    json_t *object = json_object();
+    json_put(&object, "ok", json_boolean(host->ok));
+    json_put(&object, "version", json_string(hutch_version()));
+    json_put(&object, "kernel", json_text_lossy(host->kernel));
+    json_put(&object, "machine", json_text_lossy(host->machine));
+    json_put(&object, "error", host->ok ? json_null() : error_json(&host->error));
+    json_put(&object, "facts", facts);
     return dump(object, ret, err);
 }

@@ -148,3 +148,6 @@ extern const struct backend backend_native;
 
 /* The strongest backend that enforces all of `plan`. */
 int backend_choose(const struct plan *plan, const struct backend **ret, struct hutch_error *err);
+
+/* The fact of `enforced` that this host does not give, as a set-up that failed shows; NULL: not one of them. */
+const char *backend_blamed_fact(const struct hutch_error *error);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backend/backend.h"
+#include "backend/native/describe.h"
 #include "base/str.h"
 
 /* Strongest first. */
@@ -19,4 +20,9 @@ int backend_choose(const struct plan *plan, const struct backend **ret, struct h
         }
     }
     return r;
+}
+
+const char *backend_blamed_fact(const struct hutch_error *error)
+{
+    return native_blamed_fact(error);
 }

@@ -243,18 +243,21 @@ void json_push(json_t **array, json_t *value)
     drop_unless(json_array_append_new(*array, value) == 0, array);
 }
 
+json_t *json_fact(const char *value)
+{
+    if (str_eq(value, "true") || str_eq(value, "false"))
+        return json_boolean(value[0] == 't');
+    if (value[0] && !value[strspn(value, "0123456789")])
+        return json_integer(strtoll(value, NULL, 10));
+    return json_text_lossy(value);
+}
+
 json_t *json_facts(const struct hutch_fact *facts)
 {
     json_t *object = json_object();
 
-    for (; facts->name; facts++) {
-        bool number = facts->value[0] && !facts->value[strspn(facts->value, "0123456789")];
-        json_t *value = str_eq(facts->value, "true")    ? json_true()
-                        : str_eq(facts->value, "false") ? json_false()
-                        : number ? json_integer(strtoll(facts->value, NULL, 10))
-                                 : json_text_lossy(facts->value);
-        json_put(&object, facts->name, value);
-    }
+    for (; facts->name; facts++)
+        json_put(&object, facts->name, json_fact(facts->value));
     return object;
 }
 

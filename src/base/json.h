@@ -48,6 +48,9 @@ void json_push(json_t **array, json_t *value);
 /* A time, as exact as a clock here can tell: to microseconds. */
 json_t *json_milliseconds(double ms);
 
+/* The value of a fact: a boolean or a number where it is one. */
+json_t *json_fact(const char *value);
+
 /* What was enforced, and the steps of a set-up with their total, as results have them. */
 json_t *json_facts(const struct hutch_fact *facts);
 json_t *json_steps(const struct hutch_step *steps, double total_ms);

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <fcntl.h>
 #include <sched.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <sys/sysinfo.h>
-#include <unistd.h>
 
-#include "base/fd.h"
 #include "base/num.h"
 #include "plan/passes.h"
+#include "sys/sysctl.h"
 
 /*
  * A policy that never mentions a limit gets these: the strict ones. Only "unlimited", spelled out,
@@ -57,15 +54,13 @@ static bool is_asked_for(const struct policy *policy, enum policy_id id)
 /* Read only for numbers that may be too large: a file of /proc takes longer than all else here. */
 static uint64_t host_processes(const struct plan_limits *limits)
 {
-    char text[32] = "";
+    char text[32];
     uint64_t most;
 
     if (limits->processes <= PID_MAX_USUAL || limits->processes == NUM_NO_LIMIT)
         return NUM_NO_LIMIT;
-    fd_auto int fd = open("/proc/sys/kernel/pid_max", O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || read(fd, text, sizeof text - 1) <= 0)
+    if (sys_sysctl_read("kernel/pid_max", text, sizeof text) < 0)
         return NUM_NO_LIMIT;
-    text[strcspn(text, "\n")] = '\0';
     return num_parse_count(text, &most) ? NUM_NO_LIMIT : most;
 }
 

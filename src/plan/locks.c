@@ -130,8 +130,7 @@ static long wanted_version(const char *want, const char *word)
     return strncmp(want + len, ">=", 2) == 0 ? strtol(want + len + 2, NULL, 10) : -1;
 }
 
-/* The limits that a controller could keep, and that are only looked at instead: one of them, or NULL. */
-static const char *sampled_limit(const struct plan *plan)
+const char *plan_sampled_limit(const struct plan *plan)
 {
     const struct plan_limits *limits = &plan->limits;
 
@@ -158,7 +157,7 @@ static bool is_met(const struct plan *plan, const char *want)
         if (str_eq(want, limits[i].name))
             return limits[i].max != NUM_NO_LIMIT;
     if (str_eq(want, "cgroup"))
-        return plan->cgroup.version > 0 && !sampled_limit(plan);
+        return plan->cgroup.version > 0 && !plan_sampled_limit(plan);
     if (str_eq(want, "netns"))
         return plan->net == NET_NONE;
     return landlock >= 0 && plan->landlock_abi > 0 && plan->landlock_abi >= landlock;
@@ -200,7 +199,7 @@ static int refuse_requirement(const struct plan *plan, const struct policy_item 
         return err_set(err, HUTCH_EUNSUPPORTED, item->origin,
                        "'cgroup' is required, and the limit on %s would only be sampled: its "
                        "controller cannot be used here",
-                       sampled_limit(plan));
+                       plan_sampled_limit(plan));
     return err_set(err, HUTCH_EUNSUPPORTED, item->origin,
                    "'%s' is required and would not be enforced", want);
 }

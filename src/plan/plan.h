@@ -234,6 +234,17 @@ void plan_limit_rows(const struct plan *plan, struct plan_limit_row ret[PLAN_LIM
 /* What `enforced` calls it. */
 const char *plan_means_name(enum plan_means means);
 
+/*
+ * How a fact of `enforced` stands among all hosts; unknown where only a run can tell. Texts are static, or NULL
+ * when there is nothing to say.
+ */
+struct plan_remark {
+    enum hutch_host_state state;
+    const char *reason;
+    const char *help;
+};
+struct plan_remark plan_remark_on(const struct plan *plan, const char *fact);
+
 /* What the kernel calls it. */
 const char *plan_controller_name(enum plan_controller controller);
 

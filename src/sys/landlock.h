@@ -4,6 +4,9 @@
 
 #include <stdbool.h>
 
+/* The newest version that there is a use for here. */
+#define SYS_LANDLOCK_NEWEST 6
+
 /* What a rule grants below its directory. */
 enum sys_landlock_access {
     SYS_LANDLOCK_READ,   /* read, list, execute */

@@ -9,18 +9,48 @@
 #include "base/str.h"
 #include "filter/notify.h"
 
+/* What each step is called, and which fact of `enforced` a host does not give on which it fails. */
+static const struct {
+    const char *name;
+    const char *fact; /* NULL: it says nothing about the host */
+} steps[] = {
+    [STEP_CLONE] = {"clone", "userns"},
+    [STEP_PROCESS] = {"process", NULL},
+    [STEP_IDS] = {"ids", "userns"},
+    [STEP_PRIVILEGES] = {"privileges", NULL},
+    [STEP_MOUNTS] = {"mounts", "mountns"},
+    [STEP_ENTER] = {"enter", "mountns"},
+    [STEP_LANDLOCK] = {"landlock", "landlock"},
+    [STEP_DESCRIPTORS] = {"descriptors", NULL},
+    [STEP_FILTER] = {"filter", "seccomp"},
+    [STEP_NETWORK] = {"network", "netns"},
+};
+_Static_assert(ARRAY_LEN(steps) == STEP_COUNT, "every step has a name");
+
 const char *native_step_name(enum proto_step step)
 {
-    static const char *const names[] = {
-        [STEP_CLONE] = "clone",       [STEP_PROCESS] = "process",
-        [STEP_IDS] = "ids",           [STEP_PRIVILEGES] = "privileges",
-        [STEP_MOUNTS] = "mounts",     [STEP_ENTER] = "enter",
-        [STEP_LANDLOCK] = "landlock", [STEP_DESCRIPTORS] = "descriptors",
-        [STEP_FILTER] = "filter",     [STEP_NETWORK] = "network",
-    };
-    _Static_assert(ARRAY_LEN(names) == STEP_COUNT, "every step has a name");
+    return step < STEP_COUNT ? steps[step].name : "unknown";
+}
 
-    return step < STEP_COUNT ? names[step] : "unknown";
+/* Not that the host gives it to nobody, but that there is not enough of something now. */
+static bool is_shortage(int error)
+{
+    return error == EAGAIN || error == EMFILE || error == ENFILE || error == ENOMEM;
+}
+
+const char *native_blamed_fact(const struct hutch_error *error)
+{
+    static const char *const own_steps[] = {"cgroup", "seccomp"}; /* called as their facts are */
+
+    if ((error->code != HUTCH_EUNSUPPORTED && !error->sys_errno) || is_shortage(error->sys_errno))
+        return NULL;
+    for (size_t i = 0; i < ARRAY_LEN(own_steps); i++)
+        if (str_eq(error->where, own_steps[i]))
+            return own_steps[i];
+    for (size_t i = 0; i < ARRAY_LEN(steps); i++)
+        if (str_eq(error->where, steps[i].name))
+            return steps[i].fact;
+    return NULL;
 }
 
 static int describe_clone(int error, struct hutch_error *err)

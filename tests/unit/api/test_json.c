@@ -178,6 +178,61 @@ static void facts_have_types(void **state)
     }
 }
 
+/* ---- Hosts ---- */
+
+static const struct hutch_host_fact good = {
+    .size = sizeof(good), .name = "landlock", .value = "7", .state = HUTCH_HOST_OK};
+static const struct hutch_host_fact bad = {.size = sizeof(bad),
+                                           .name = "memory",
+                                           .value = "sampled",
+                                           .state = HUTCH_HOST_WEAKER,
+                                           .reason = "no \xff group",
+                                           .help = "a group"};
+static const struct hutch_host_fact unknown = {.size = sizeof(unknown), .name = "pidns"};
+static const struct hutch_host_fact *const host_facts[] = {&good, &bad, &unknown, NULL};
+static const struct hutch_host_fact *const no_facts[] = {NULL};
+
+static void assert_host(const struct hutch_host *host, const char *want)
+{
+    struct hutch_error err = {0};
+    str_auto char *text = NULL;
+
+    assert_int_equal(hutch_host_to_json(host, &text, &err), 0);
+    assert_null(strchr(text, '\n'));
+    assert_string_equal(text, want);
+}
+
+static void hosts(void **state)
+{
+    struct hutch_host host = {.size = sizeof(host),
+                              .ok = true,
+                              .kernel = "6.1",
+                              .machine = "arm64",
+                              .facts = host_facts};
+    struct hutch_error err = {0};
+    char *text = NULL;
+
+    assert_host(&host, "{\"ok\":true,\"version\":\"" HUTCH_VERSION
+                       "\",\"kernel\":\"6.1\",\"machine\":\"arm64\",\"error\":null,\"facts\":{"
+                       "\"landlock\":{\"value\":7,\"state\":\"ok\",\"reason\":null,\"help\":null},"
+                       "\"memory\":{\"value\":\"sampled\",\"state\":\"weaker\","
+                       "\"reason\":\"no \xef\xbf\xbd group\",\"help\":\"a group\"},"
+                       "\"pidns\":{\"value\":null,\"state\":\"unknown\",\"reason\":null,"
+                       "\"help\":null}}}");
+    host.ok = false;
+    host.facts = no_facts;
+    host.error = (struct hutch_error){HUTCH_EUNSUPPORTED, 0, "ids", "not here"};
+    assert_host(&host, "{\"ok\":false,\"version\":\"" HUTCH_VERSION
+                       "\",\"kernel\":\"6.1\",\"machine\":\"arm64\",\"error\":{"
+                       "\"code\":\"unsupported\",\"where\":\"ids\",\"message\":\"not here\"},"
+                       "\"facts\":{}}");
+    assert_int_equal(hutch_host_to_json(NULL, &text, &err), HUTCH_EINVALID);
+    assert_int_equal(hutch_host_to_json(&host, NULL, &err), HUTCH_EINVALID);
+    assert_string_equal(hutch_host_state_name(HUTCH_HOST_MISSING), "missing");
+    assert_string_equal(hutch_host_state_name((enum hutch_host_state)99), "unknown");
+    assert_string_equal(hutch_host_state_name((enum hutch_host_state) - 1), "unknown");
+}
+
 static const struct hutch_violation violations[] = {
     {"syscall", "mount", "tmpfs", 12, "sh", "no policy allows it"},
     {"protect", "create", "/ws/.git/hooks", 0, "", "leave it out of protect"},
@@ -445,6 +500,7 @@ int main(void)
         cmocka_unit_test(every_reason_has_a_word),
         cmocka_unit_test(keys_of_a_result),
         cmocka_unit_test(facts_have_types),
+        cmocka_unit_test(hosts),
         cmocka_unit_test(violations_are_told),
         cmocka_unit_test(how_it_ended),
         cmocka_unit_test(bytes_that_are_not_text),

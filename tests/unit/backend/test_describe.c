@@ -160,6 +160,56 @@ static void every_step_has_its_own_name(void **state)
     assert_string_equal(native_step_name(STEP_COUNT), "unknown");
 }
 
+/* Every fact that is blamed is one of `enforced`, as it is called there. */
+static void what_a_host_does_not_give(void **state)
+{
+    static const struct {
+        struct hutch_error error;
+        const char *fact;
+    } cases[] = {
+        {{HUTCH_ESYSTEM, EPERM, "clone", ""}, "userns"},
+        {{HUTCH_ESYSTEM, ENOSPC, "clone", ""}, "userns"},
+        {{HUTCH_EUNSUPPORTED, 0, "ids", ""}, "userns"},
+        {{HUTCH_ESYSTEM, EPERM, "mounts", ""}, "mountns"},
+        {{HUTCH_ESYSTEM, EPERM, "network", ""}, "netns"},
+        {{HUTCH_ESYSTEM, EINVAL, "landlock", ""}, "landlock"},
+        {{HUTCH_ESYSTEM, EINVAL, "filter", ""}, "seccomp"},
+        {{HUTCH_ESYSTEM, EINVAL, "seccomp", ""}, "seccomp"},
+        {{HUTCH_ESYSTEM, EACCES, "cgroup", ""}, "cgroup"},
+        {{HUTCH_ESYSTEM, EPERM, "descriptors", ""}, NULL},
+        {{HUTCH_ESYSTEM, EPERM, "unknown", ""}, NULL},
+        {{HUTCH_ESYSTEM, EPERM, "", ""}, NULL},
+        /* There is not enough of something now; it was not the kernel; nothing went wrong. */
+        {{HUTCH_ESYSTEM, EMFILE, "clone", ""}, NULL},
+        {{HUTCH_ESYSTEM, EAGAIN, "clone", ""}, NULL},
+        {{HUTCH_ENOMEM, ENOMEM, "mounts", ""}, NULL},
+        {{HUTCH_ESTATE, 0, "mounts", ""}, NULL},
+        {{0, 0, "", ""}, NULL},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const char *fact = backend_blamed_fact(&cases[i].error);
+        if (!fact || !cases[i].fact ? fact != cases[i].fact : !str_eq(fact, cases[i].fact))
+            fail_msg("row %zu: %s", i, fact ? fact : "none");
+    }
+
+    struct plan any = plan;
+    struct arena arena;
+    arena_init(&arena);
+    any.filter_name = "default";
+    const struct hutch_fact *enforced = backend_native.enforced(&any, &arena);
+    for (unsigned step = 0; step < STEP_COUNT; step++) {
+        struct hutch_error error = {.code = HUTCH_ESYSTEM, .sys_errno = EPERM};
+        snprintf(error.where, sizeof(error.where), "%s", native_step_name(step));
+        const char *fact = backend_blamed_fact(&error);
+        size_t i = 0;
+        while (fact && enforced[i].name && !str_eq(enforced[i].name, fact))
+            i++;
+        assert_true(!fact || enforced[i].name);
+    }
+    arena_clear(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -169,6 +219,7 @@ int main(void)
         cmocka_unit_test(hints),
         cmocka_unit_test(what_cannot_be_found_and_what_cannot_be_executed),
         cmocka_unit_test(every_step_has_its_own_name),
+        cmocka_unit_test(what_a_host_does_not_give),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
