@@ -34,6 +34,7 @@ extern const struct cli_command cli_commands[];
 /* The row called `name`, or NULL. */
 const struct cli_command *cli_find(const char *name);
 
+int cmd_doctor(const struct cli_command *self, char **args);
 int cmd_explain(const struct cli_command *self, char **args);
 int cmd_help(const struct cli_command *self, char **args);
 int cmd_profile(const struct cli_command *self, char **args);

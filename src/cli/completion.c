@@ -161,6 +161,7 @@ static const char bash_walk[] =
 
 static const char bash_tail[] =
     ") _hutch_options ;;\n"
+    "    doctor) ((COMP_CWORD == 2)) && _hutch_words --json ;;\n"
     "    help) ((COMP_CWORD == 2)) && _hutch_words \"$_hutch_commands\" ;;\n"
     "    profile)\n"
     "        if ((COMP_CWORD == 2)); then\n"
@@ -268,6 +269,7 @@ static const char zsh_walk[] = "    if ((CURRENT == 2)); then\n"
                                "    shift words\n"
                                "    ((CURRENT--))\n"
                                "    case $command in\n"
+                               "    (doctor) compadd -- --json ;;\n"
                                "    (help) _describe -t commands command commands ;;\n"
                                "    (profile)\n"
                                "        if ((CURRENT == 2)); then\n"
@@ -411,7 +413,7 @@ int completion_fish(struct hutch_error *err)
     printf("'\n"
            "complete -c hutch -n '__fish_seen_subcommand_from profile' -a 'list show suggest'\n"
            "complete -c hutch -n '__fish_seen_subcommand_from show' -a '(__hutch_profiles)'\n"
-           "complete -c hutch -n '__fish_seen_subcommand_from list suggest' -l json\n"
+           "complete -c hutch -n '__fish_seen_subcommand_from doctor list suggest' -l json\n"
            "complete -c hutch -n '__fish_seen_subcommand_from suggest' "
            "-a '(__fish_complete_subcommand --fcs-skip=3)'\n");
     return 0;

@@ -38,8 +38,7 @@ void help_overview(FILE *stream)
           stream);
 }
 
-/* Print `text` from column `at` on, broken at spaces before the screen ends. */
-static void put_wrapped(const char *text, int at)
+void help_wrapped(const char *text, int at)
 {
     int column = at;
 
@@ -76,7 +75,7 @@ static void put_option(const struct hutch_option *option)
         used = 0;
     }
     printf("%*s", OPTION_COLUMN - used, "");
-    put_wrapped(option->help, OPTION_COLUMN);
+    help_wrapped(option->help, OPTION_COLUMN);
 }
 
 /* What a command for people refuses (cmd_shell.c). */
@@ -104,10 +103,10 @@ static void put_options(const struct cli_command *command)
 
 void help_command(const struct cli_command *command)
 {
-    put_wrapped(command->summary, printf("hutch %s: ", command->name));
+    help_wrapped(command->summary, printf("hutch %s: ", command->name));
     putchar('\n');
     heading(stdout, "Usage");
-    put_wrapped(command->usage, printf("  hutch "));
+    help_wrapped(command->usage, printf("  hutch "));
     if (command->details)
         printf("\n%s\n", command->details);
     if (command->takes_policy) {

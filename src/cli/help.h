@@ -11,3 +11,6 @@ void help_overview(FILE *stream);
 
 /* One command and its options, on stdout. */
 void help_command(const struct cli_command *command);
+
+/* Print `text` on stdout, where column `at` has been reached, broken at spaces before the screen ends. */
+void help_wrapped(const char *text, int at);

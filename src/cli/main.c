@@ -14,6 +14,11 @@
 #include "cli/out.h"
 
 const struct cli_command cli_commands[] = {
+    {"doctor", cmd_doctor, "doctor [--json]",
+     "say what this host can enforce, what is missing, how to get it",
+     "It runs 'true' in a sandbox to find out. Exit status 1: no sandbox can be run.\n"
+     "With --json the answer is one JSON object.",
+     false},
     {"explain", cmd_explain, "explain [OPTIONS] [--] COMMAND [ARG...]",
      "print what a run would be, and run nothing", "With --json the plan is one JSON object.",
      true},

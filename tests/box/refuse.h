@@ -11,6 +11,7 @@
 /* These numbers are the same on every machine; older headers lack them. */
 #define K_SYS_clone3 435
 #define K_SYS_mount_setattr 442
+#define K_SYS_landlock_create_ruleset 444
 
 struct refusal {
     unsigned number;
