@@ -248,4 +248,4 @@ method_fn method_file_stat;
 method_fn method_shell_cd, method_shell_setenv;
 method_fn method_shell_close, method_shell_exec, method_shell_open, method_shell_read;
 method_fn method_shell_resize, method_shell_state, method_shell_write;
-method_fn method_events_subscribe, method_policy_explain;
+method_fn method_events_subscribe, method_host_doctor, method_policy_explain;

@@ -26,7 +26,8 @@ static void the_table_is_sorted_and_whole(void **state)
                 assert_string_not_equal(other->name, param->name);
         }
     }
-    assert_null(method_find("host.doctor"));
+    assert_non_null(method_find("host.doctor"));
+    assert_null(method_find("guard.check"));
     assert_null(method_find(""));
 }
 
