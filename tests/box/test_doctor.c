@@ -299,8 +299,7 @@ static void landlock_that_is_not_there(void)
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const struct refusals refusals = {
-            {{K_SYS_landlock_create_ruleset, 0, cases[i].error}}};
+        const struct refusals refusals = {{{K_SYS_landlock_create_ruleset, 0, cases[i].error}}};
         json_t *report = report_of(refusing_cli(&refusals, DOCTOR), 0);
         check_missing(report, "landlock", cases[i].reason, cases[i].help);
         check_state(report, "userns", "ok");

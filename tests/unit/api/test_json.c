@@ -204,11 +204,8 @@ static void assert_host(const struct hutch_host *host, const char *want)
 
 static void hosts(void **state)
 {
-    struct hutch_host host = {.size = sizeof(host),
-                              .ok = true,
-                              .kernel = "6.1",
-                              .machine = "arm64",
-                              .facts = host_facts};
+    struct hutch_host host = {
+        .size = sizeof(host), .ok = true, .kernel = "6.1", .machine = "arm64", .facts = host_facts};
     struct hutch_error err = {0};
     char *text = NULL;
 
