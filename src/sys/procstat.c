@@ -197,6 +197,8 @@ int sys_procmem_read(int proc, pid_t pid, bool exact, struct sys_procmem *ret)
 int sys_proclist_open(struct sys_proclist *list, int proc, const char *path)
 {
     list->at = list->len = 0;
+    list->here = list->next = 0;
+    list->last = list->above = -1;
     list->fd = ret_errno(openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     return list->fd < 0 ? list->fd : 0;
 }
@@ -226,9 +228,21 @@ int sys_proclist_next(struct sys_proclist *list, int *ret)
         }
         const struct sys_dirent *entry = (const struct sys_dirent *)(list->buffer + list->at);
         list->at += entry->len;
-        if (is_number(entry->name, ret))
+        list->here = list->next;
+        list->next = entry->next;
+        if (is_number(entry->name, ret) && *ret > list->above) {
+            list->last = *ret;
             return 1;
+        }
     }
+}
+
+/* At the end there is never anything more for the kernel, so that we have to go back to the last one. */
+void sys_proclist_again(struct sys_proclist *list)
+{
+    list->above = list->last;
+    list->next = list->here;
+    lseek(list->fd, list->here, SEEK_SET);
 }
 
 void sys_proclist_close(struct sys_proclist *list)

@@ -56,7 +56,11 @@ int sys_procmem_read(int proc, pid_t pid, bool exact, struct sys_procmem *ret);
 
 /* The numeric names in a directory of /proc (processes, threads, descriptors), in the kernel's order. */
 struct sys_proclist {
-    int fd; /* -1: not open */
+    int fd;       /* -1: not open */
+    int last;     /* told, or -1 */
+    int above;    /* only those are told */
+    int64_t here; /* the kernel's place of the entry that was looked at last */
+    int64_t next; /* of the one after it; of the last in a buffer that of the end */
     size_t at;
     size_t len;
     _Alignas(8) char buffer[4096];
@@ -67,6 +71,9 @@ int sys_proclist_open(struct sys_proclist *list, int proc, const char *path);
 
 /* 1 with the next number, 0 at the end. */
 int sys_proclist_next(struct sys_proclist *list, int *ret);
+
+/* After the end: go on with those who came since then and have higher numbers. */
+void sys_proclist_again(struct sys_proclist *list);
 
 /* May be called again. */
 void sys_proclist_close(struct sys_proclist *list);

@@ -11,6 +11,14 @@
  * it is kept in `lost`. A walk takes time, and a child may be waited for between the look at its
  * parent and the look for itself; therefore a claim stands for two walks, and so does growth. Every
  * number is rounded down, so that the growth is never less than the claims it has to meet.
+ *
+ * Confirming memory. What a page counts for depends on how many have it at that moment, so it takes a
+ * walk of its own, which asks for every page of those who are there then: who has gone meanwhile holds
+ * nothing, and who has gone on in a child is met as that. When one who was counted goes before the walk
+ * is over, the rest have its share too by the time they are asked, and one who comes has a share of what
+ * was counted in full: then the sum is too large, and the walk is done again. Somebody may always come and
+ * go, so this has an end, and the smallest sum is the nearest. It is never less than what one process had
+ * mapped, however many others, who do not count yet, share that with it.
  */
 #include "backend/native/account.h"
 
@@ -47,6 +55,10 @@
  */
 #define YOUNG_MS 100U
 
+/* Of one walk, and walks of one confirmation: somebody may always come and go. */
+#define LISTS_MAX 8
+#define CONFIRMATIONS_MAX 3
+
 /* Generations: a chain of missing ancestors that is longer has been made to be. */
 #define ANCESTORS_MAX 64
 
@@ -66,7 +78,8 @@ struct seen {
     uint64_t virtual_bytes;
     uint64_t resident_pages;
     struct sys_procmem memory;
-    bool echo; /* its memory is its parent's */
+    bool known; /* for as long as resident_pages stays what it is */
+    bool echo;  /* its memory is its parent's */
 };
 
 struct claim {
@@ -82,6 +95,9 @@ struct sums {
     struct sys_procmem memory;
     uint64_t threads;
     uint64_t with_memory; /* processes */
+    uint64_t largest;     /* of one of them, without what is shared memory */
+    bool exact;           /* what they share is divided among them */
+    bool sure;            /* and not by more at one time than at another */
 };
 
 struct account {
@@ -188,6 +204,17 @@ static struct seen *find(struct seen *table, size_t count, pid_t pid)
     return NULL;
 }
 
+static uint64_t max(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* As the kernel tells when a process was started. */
+static uint64_t ticks_now(const struct account *account)
+{
+    return sys_clock_ns(CLOCK_BOOTTIME) / (1000000000U / account->ticks_per_second);
+}
+
 /* A program that is being started, not one of its parent's size. */
 static bool is_echo(struct account *account, const struct sys_procstat *stat)
 {
@@ -196,20 +223,26 @@ static bool is_echo(struct account *account, const struct sys_procstat *stat)
     if (!stat->unexecuted)
         return false;
     const struct seen *parent = find(account->now, account->now_count, stat->parent);
-    uint64_t ticks = sys_clock_ns(CLOCK_BOOTTIME) / (1000000000U / account->ticks_per_second);
     return parent && parent->virtual_bytes == stat->virtual_bytes &&
-           ticks <= stat->start_ticks + young;
+           ticks_now(account) <= stat->start_ticks + young;
 }
 
-/* Asking for memory costs as much again, so only when the cheap number says that something changed. */
-static int look_at_memory(struct account *account, const struct sys_procstat *stat,
+/*
+ * Asking for memory costs as much again, so only when the cheap number says that something changed. Who
+ * cannot be asked for every page counts with all that it has mapped, if it is still there.
+ */
+static int look_at_memory(struct account *account, const struct sys_procstat *stat, bool exact,
                           const struct seen *before, struct seen *seen)
 {
     bool first_ended = stat->state == 'Z' || stat->state == 'X';
 
     if (first_ended && stat->threads <= 1)
         return 0;
-    if (before && !before->echo && !first_ended && before->resident_pages == stat->resident_pages) {
+    if (exact && sys_procmem_read(account->args.proc, seen->pid, true, &seen->memory) == 0)
+        return 0;
+    seen->known = true;
+    if (!exact && before && before->known && !first_ended &&
+        before->resident_pages == stat->resident_pages) {
         seen->memory = before->memory;
         return 0;
     }
@@ -237,6 +270,13 @@ static void fill(struct account *account, const struct sys_procstat *stat, struc
     }
 }
 
+static uint64_t memory_of(const struct seen *seen)
+{
+    if (seen->pid == INIT || seen->echo)
+        return 0;
+    return seen->memory.anon + seen->memory.shared + seen->memory.swap;
+}
+
 static void count_in(const struct seen *seen, uint64_t threads, struct sums *sums)
 {
     cpu_add(&sums->cpu, seen->own);
@@ -244,12 +284,13 @@ static void count_in(const struct seen *seen, uint64_t threads, struct sums *sum
     if (seen->pid == INIT)
         return;
     sums->threads += threads;
-    if (seen->echo)
+    if (memory_of(seen) == 0)
         return;
     sums->memory.anon += seen->memory.anon;
     sums->memory.shared += seen->memory.shared;
     sums->memory.swap += seen->memory.swap;
-    sums->with_memory += seen->memory.anon + seen->memory.shared + seen->memory.swap > 0;
+    sums->with_memory++;
+    sums->largest = max(sums->largest, seen->memory.anon + seen->memory.swap);
 }
 
 static int look_at(struct account *account, pid_t pid, struct sums *sums)
@@ -265,7 +306,7 @@ static int look_at(struct account *account, pid_t pid, struct sums *sums)
         before = NULL; /* somebody else had this pid */
     fill(account, &stat, &seen, before);
     if (pid != INIT && !seen.echo) {
-        r = look_at_memory(account, &stat, before, &seen);
+        r = look_at_memory(account, &stat, sums->exact, before, &seen);
         if (r < 0)
             return r;
     }
@@ -276,26 +317,49 @@ static int look_at(struct account *account, pid_t pid, struct sums *sums)
     return 0;
 }
 
-static int walk(struct account *account, struct sums *sums)
+/* Returns how many were listed, or -errno. */
+static int look_at_listed(struct account *account, struct sys_proclist *list, struct sums *sums)
+{
+    int count = 0;
+    int pid;
+    int r;
+
+    while ((r = sys_proclist_next(list, &pid)) > 0) {
+        r = pid == INIT ? 0 : look_at(account, pid, sums);
+        if (r < 0 && r != -ENOENT && r != -ESRCH)
+            break;
+        count++;
+    }
+    return r < 0 ? r : count;
+}
+
+/*
+ * Who was listed and has gone may have gone on in a child that was not, so there is more than one list. Only
+ * those of the first were certainly there at a time.
+ */
+static int walk(struct account *account, bool exact, struct sums *sums)
 {
     struct sys_proclist list;
-    int pid = INIT;
 
+    *sums = (struct sums){.exact = exact};
     account->now_count = 0;
-    int r = look_at(account, pid, sums);
+    int r = look_at(account, INIT, sums);
     if (r == -ENOENT)
         return -ESRCH;
     if (r == 0)
         r = sys_proclist_open(&list, account->args.proc, ".");
     if (r < 0)
         return r;
-    while ((r = sys_proclist_next(&list, &pid)) > 0) {
-        r = pid == INIT ? 0 : look_at(account, pid, sums);
-        if (r < 0 && r != -ENOENT && r != -ESRCH)
-            break;
+    r = look_at_listed(account, &list, sums);
+    uint64_t threads = sums->threads;
+    for (int i = 1; i < LISTS_MAX && r > 0; i++) {
+        sys_proclist_again(&list);
+        r = look_at_listed(account, &list, sums);
     }
     sys_proclist_close(&list);
-    return r;
+    sums->threads = threads;
+    account->peak_threads = max(account->peak_threads, sums->threads);
+    return r < 0 ? r : 0;
 }
 
 /* ---- Claims of the missing ---- */
@@ -420,11 +484,6 @@ static void swap_tables(struct account *account)
     account->now = old;
 }
 
-static uint64_t max(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 static void tell_cpu(struct account *account, struct cpu cpu, struct sandbox_usage *ret)
 {
     const uint64_t us = 1000000 / account->ticks_per_second;
@@ -446,55 +505,81 @@ static uint64_t tmpfs_bytes(const struct account *account)
     return (uint64_t)(fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize;
 }
 
-static uint64_t memory_sum(const struct sys_procmem *memory, uint64_t tmpfs)
+static uint64_t memory_sum(const struct account *account, const struct sums *sums)
 {
-    return memory->anon + memory->swap + max(memory->shared, tmpfs);
-}
+    const struct sys_procmem *memory = &sums->memory;
 
-/* Put the exact numbers in the place of the cheap ones; who cannot be looked into keeps those. */
-static void look_at_pages(struct account *account, struct sys_procmem *sum)
-{
-    for (size_t i = 0; i < account->now_count; i++) {
-        const struct seen *seen = &account->now[i];
-        struct sys_procmem exact;
-
-        if (seen->pid == INIT || seen->echo || seen->memory.anon + seen->memory.shared == 0 ||
-            sys_procmem_read(account->args.proc, seen->pid, true, &exact) < 0)
-            continue;
-        sum->anon += exact.anon - seen->memory.anon;
-        sum->shared += exact.shared - seen->memory.shared;
-        sum->swap += exact.swap - seen->memory.swap;
-    }
-}
-
-static uint64_t confirm(struct account *account, struct sums *sums, uint64_t tmpfs)
-{
-    uint64_t before_ns = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-
-    look_at_pages(account, &sums->memory);
-    uint64_t cost_ns = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
-    account->next_exact_ns = sys_clock_ns(CLOCK_MONOTONIC) + cost_ns * SHARE;
-    return memory_sum(&sums->memory, tmpfs);
+    return max(memory->anon + memory->swap, sums->largest) +
+           max(memory->shared, tmpfs_bytes(account));
 }
 
 /*
  * A cheap sum of one process is exact. One of several must be confirmed before it is held against
  * them; for the peak it is when it is worth it, at most 1/16 above what was seen already.
  */
-static void tell_memory(struct account *account, struct sums *sums, struct sandbox_usage *ret)
+static bool is_to_confirm(const struct account *account, const struct sums *sums)
 {
-    uint64_t tmpfs = tmpfs_bytes(account);
-    uint64_t sum = memory_sum(&sums->memory, tmpfs);
-    bool above = sum > account->args.confirm_above_bytes;
+    uint64_t sum = memory_sum(account, sums);
     bool is_peak = sum > account->peak_memory + account->peak_memory / 16;
-    bool exact = sums->with_memory <= 1;
 
-    if (!exact && (above || (is_peak && sys_clock_ns(CLOCK_MONOTONIC) >= account->next_exact_ns))) {
-        sum = confirm(account, sums, tmpfs);
-        exact = true;
+    if (sums->with_memory <= 1)
+        return false;
+    return sum > account->args.confirm_above_bytes ||
+           (is_peak && sys_clock_ns(CLOCK_MONOTONIC) >= account->next_exact_ns);
+}
+
+/* Whether all who were counted were there from the beginning of the walk, and still are. */
+static bool is_of_one_moment(const struct account *account, uint64_t begun_ticks)
+{
+    for (size_t i = 0; i < account->now_count; i++) {
+        const struct seen *seen = &account->now[i];
+        struct sys_procstat stat;
+
+        if (memory_of(seen) > 0 && (seen->start_ticks >= begun_ticks ||
+                                    sys_procstat_read(account->args.proc, seen->pid, &stat) < 0 ||
+                                    stat.ending || stat.start_ticks != seen->start_ticks))
+            return false;
     }
-    if (exact)
-        account->peak_memory = max(account->peak_memory, sum);
+    return true;
+}
+
+/* Put exact sums in the place of cheap ones. As for walk(). */
+static int confirm(struct account *account, struct sums *sums)
+{
+    uint64_t before_ns = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    uint64_t largest = sums->largest;
+    uint64_t least_bytes = UINT64_MAX;
+    struct sys_procmem least = {0};
+    bool above = true;
+    bool sure = false;
+    int r = 0;
+
+    for (int i = 0; i < CONFIRMATIONS_MAX && r == 0 && above && !sure; i++) {
+        uint64_t begun_ticks = ticks_now(account);
+        r = walk(account, true, sums);
+        sums->largest = largest;
+        uint64_t sum = memory_sum(account, sums);
+        if (sum < least_bytes) {
+            least_bytes = sum;
+            least = sums->memory;
+        }
+        above = sum > account->args.confirm_above_bytes;
+        sure = is_of_one_moment(account, begun_ticks);
+    }
+    sums->memory = least;
+    sums->sure = sure || above;
+    uint64_t cost_ns = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
+    account->next_exact_ns = sys_clock_ns(CLOCK_MONOTONIC) + cost_ns * SHARE;
+    return r;
+}
+
+static void tell_memory(struct account *account, const struct sums *sums, struct sandbox_usage *ret)
+{
+    uint64_t sum = memory_sum(account, sums);
+    bool sure = sums->sure || sums->with_memory <= 1;
+
+    account->peak_memory = max(account->peak_memory,
+                               sure ? sum : sums->largest + tmpfs_bytes(account));
     ret->memory_bytes = sum;
     ret->peak_memory_bytes = account->peak_memory;
 }
@@ -516,9 +601,11 @@ static void pay(struct account *account, uint64_t cost_ns)
 int account_measure(struct account *account, struct sandbox_usage *ret)
 {
     uint64_t before_ns = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    struct sums sums = {0};
-    int r = walk(account, &sums);
+    struct sums sums;
+    int r = walk(account, false, &sums);
 
+    if (r == 0 && is_to_confirm(account, &sums))
+        r = confirm(account, &sums);
     if (r < 0)
         return r;
     *ret = (struct sandbox_usage){
@@ -531,7 +618,6 @@ int account_measure(struct account *account, struct sandbox_usage *ret)
     cpu_add(&sums.cpu, account->lost);
     tell_cpu(account, sums.cpu, ret);
     tell_memory(account, &sums, ret);
-    account->peak_threads = max(account->peak_threads, sums.threads);
     ret->processes = sums.threads;
     ret->peak_processes = account->peak_threads;
     swap_tables(account);

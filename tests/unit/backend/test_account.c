@@ -14,6 +14,8 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "sys/procstat.h"
+
 #include "../pidns.h"
 #include "../scratch.h"
 
@@ -173,6 +175,30 @@ static void threads_are_counted(void **state)
     assert_int_equal(usage.peak_processes, 4);
     end(single);
     assert_int_equal(measure().processes, 0);
+}
+
+/* After the end of a list: who came since, and nobody again. Here, where numbers only rise. */
+static void those_who_come_are_listed(void **state)
+{
+    struct sys_proclist list;
+    int number;
+    int last = 0;
+
+    assert_int_equal(sys_proclist_open(&list, pidns_proc, "."), 0);
+    pid_t first = child(wait_forever);
+    while (sys_proclist_next(&list, &number) > 0)
+        last = number;
+    assert_int_equal(last, first);
+    pid_t second = child(wait_forever);
+    assert_int_equal(sys_proclist_next(&list, &number), 0);
+    sys_proclist_again(&list);
+    assert_int_equal(sys_proclist_next(&list, &number), 1);
+    assert_int_equal(number, second);
+    assert_int_equal(sys_proclist_next(&list, &number), 0);
+    sys_proclist_again(&list);
+    assert_int_equal(sys_proclist_next(&list, &number), 0);
+    sys_proclist_close(&list);
+    hear(2);
 }
 
 /* ---- CPU ---- */
@@ -456,6 +482,103 @@ static void memory_is_confirmed(void **state)
     }
 }
 
+/* A child that is no program being started: it has mapped something. */
+static pid_t fork_grown(void)
+{
+    pid_t pid = fork();
+
+    if (pid == 0)
+        take(4096, MAP_PRIVATE);
+    return pid;
+}
+
+/* Children with the same 40 MiB come and go all the time, one after the other. */
+static void take_40_come_and_go(void)
+{
+    enum { CHILDREN = 8 };
+    const struct timespec a_moment = {.tv_nsec = 2000000};
+    pid_t pids[CHILDREN];
+
+    take(40 * MIB, MAP_PRIVATE);
+    say();
+    for (;;) {
+        for (int i = 0; i < CHILDREN; i++) {
+            pids[i] = fork_grown();
+            if (pids[i] == 0)
+                for (;;)
+                    pause();
+        }
+        nanosleep(&a_moment, NULL);
+        for (int i = 0; i < CHILDREN; i++) {
+            kill(pids[i], SIGKILL);
+            waitpid(pids[i], NULL, 0);
+        }
+    }
+}
+
+/* Who has gone when its pages are asked for holds nothing, and left its share to those who had it too. */
+static void memory_of_those_who_go_counts_once(void **state)
+{
+    enum { WALKS = 150 };
+
+    start(60 * MIB);
+    child(take_40_come_and_go);
+    hear(1);
+    for (int i = 0; i < WALKS; i++) {
+        struct sandbox_usage usage = measure();
+        if (usage.memory_bytes > 60 * MIB)
+            fail_msg("walk %d: %llu MiB, of 40", i, usage.memory_bytes / MIB);
+    }
+    is_memory(measure().peak_memory_bytes, 40 * MIB);
+}
+
+/* Goes on in a child, again and again, and is nowhere for long. */
+static void take_40_and_hop(void)
+{
+    take(40 * MIB, MAP_PRIVATE);
+    say();
+    while (fork_grown() == 0)
+        ;
+}
+
+static void memory_that_moves_on_is_seen(void **state)
+{
+    enum { WALKS = 50, BESIDE = 50 };
+    int seen = 0;
+
+    start(20 * MIB);
+    for (int i = 0; i < BESIDE; i++)
+        child(wait_forever);
+    hear(BESIDE);
+    measure_grown();
+    child(take_40_and_hop);
+    hear(1);
+    for (int i = 0; i < WALKS; i++) {
+        seen += measure().memory_bytes > 20 * MIB;
+        while (waitpid(-1, NULL, WNOHANG) > 0)
+            ;
+    }
+    print_message("# %d of %d walks\n", seen, WALKS);
+    assert_true(seen >= WALKS / 2);
+    /* It is faster than a signal to all who are there. */
+    for (int i = 0; i < 1000; i++) {
+        kill(-1, SIGKILL);
+        waitpid(-1, NULL, WNOHANG);
+    }
+}
+
+/* They do not count, but pages that are divided are divided among them too. */
+static void young_children_hide_nothing(void **state)
+{
+    start(20 * MIB);
+    child(wait_forever);
+    hear(1);
+    measure_grown();
+    child(take_40_fork_4);
+    hear(5);
+    is_memory(measure().memory_bytes, 40 * MIB);
+}
+
 static void files_in_memory_count(void **state)
 {
     static char data[MIB];
@@ -563,10 +686,14 @@ static int run(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(threads_are_counted, setup, teardown),
+        cmocka_unit_test_setup_teardown(those_who_come_are_listed, setup, teardown),
         cmocka_unit_test_setup_teardown(cpu_of_the_living_and_the_gone, setup, teardown),
         cmocka_unit_test_setup_teardown(cpu_that_nobody_waits_for_is_kept, setup, teardown),
         cmocka_unit_test_setup_teardown(families_that_vanish_count_once, setup, teardown),
         cmocka_unit_test_setup_teardown(memory_is_confirmed, setup, teardown),
+        cmocka_unit_test_setup_teardown(memory_of_those_who_go_counts_once, setup, teardown),
+        cmocka_unit_test_setup_teardown(memory_that_moves_on_is_seen, setup, teardown),
+        cmocka_unit_test_setup_teardown(young_children_hide_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(files_in_memory_count, setup, teardown),
         cmocka_unit_test_setup_teardown(starting_a_program_is_not_memory, setup, teardown),
         cmocka_unit_test_setup_teardown(a_sandbox_that_is_gone, setup, teardown),
