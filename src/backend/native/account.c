@@ -215,16 +215,29 @@ static uint64_t ticks_now(const struct account *account)
     return sys_clock_ns(CLOCK_BOOTTIME) / (1000000000U / account->ticks_per_second);
 }
 
+/* Also when the parent has grown, or shrunk, since it was looked at. */
+static bool has_size_of(const struct account *account, const struct seen *parent, uint64_t bytes)
+{
+    uint64_t then = parent->virtual_bytes;
+    struct sys_procstat now;
+
+    if (bytes == then)
+        return true;
+    if (sys_procstat_read(account->args.proc, parent->pid, &now) < 0 || now.ending)
+        return false;
+    return (bytes > then && bytes <= now.virtual_bytes) ||
+           (bytes < then && bytes >= now.virtual_bytes);
+}
+
 /* A program that is being started, not one of its parent's size. */
 static bool is_echo(struct account *account, const struct sys_procstat *stat)
 {
     uint64_t young = YOUNG_MS * account->ticks_per_second / 1000;
 
-    if (!stat->unexecuted)
+    if (!stat->unexecuted || ticks_now(account) > stat->start_ticks + young)
         return false;
     const struct seen *parent = find(account->now, account->now_count, stat->parent);
-    return parent && parent->virtual_bytes == stat->virtual_bytes &&
-           ticks_now(account) <= stat->start_ticks + young;
+    return parent && has_size_of(account, parent, stat->virtual_bytes);
 }
 
 /*

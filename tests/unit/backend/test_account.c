@@ -617,6 +617,42 @@ static void starting_a_program_is_not_memory(void **state)
     is_memory(measure_grown().memory_bytes, 80 * MIB);
 }
 
+static void *map_more(void *arg)
+{
+    const struct timespec a_moment = {.tv_nsec = 20000};
+
+    for (;;) {
+        mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        nanosleep(&a_moment, NULL);
+    }
+    return arg;
+}
+
+/* Nor is it when the parent, which has other threads, becomes larger in this moment. */
+static void starting_a_program_beside_threads(void **state)
+{
+    enum { WALKS = 20 };
+
+    start(0);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        pthread_t thread;
+        take(40 * MIB, MAP_PRIVATE);
+        if (pthread_create(&thread, NULL, map_more, NULL) != 0)
+            _exit(1);
+        if (syscall(SYS_clone, CLONE_VM | CLONE_VFORK | SIGCHLD, NULL, NULL, NULL, 0) == 0) {
+            say();
+            for (;;)
+                syscall(SYS_pause);
+        }
+        _exit(0);
+    }
+    hear(1);
+    for (int i = 0; i < WALKS; i++)
+        is_memory(measure().memory_bytes, 40 * MIB);
+}
+
 /* ---- Faults ---- */
 
 static void a_sandbox_that_is_gone(void **state)
@@ -696,6 +732,7 @@ static int run(void)
         cmocka_unit_test_setup_teardown(young_children_hide_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(files_in_memory_count, setup, teardown),
         cmocka_unit_test_setup_teardown(starting_a_program_is_not_memory, setup, teardown),
+        cmocka_unit_test_setup_teardown(starting_a_program_beside_threads, setup, teardown),
         cmocka_unit_test_setup_teardown(a_sandbox_that_is_gone, setup, teardown),
         cmocka_unit_test_setup_teardown(more_than_there_is_room_for, setup, teardown),
         cmocka_unit_test_setup_teardown(a_walk_is_cheap, setup, teardown),
