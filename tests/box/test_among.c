@@ -71,6 +71,25 @@ static void memory(void)
     hutch_sandbox_close(sandbox);
 }
 
+/* Init, and who waits for the next command, are copies of this process: that is not the command's. */
+static void large_caller(void)
+{
+    const size_t len = (size_t)96 << 20;
+    char *data = malloc(len);
+
+    REQUIRE(data);
+    memset(data, 1, len);
+    struct hutch_sandbox *sandbox = open_sandbox(LIST("--memory", "64M"));
+    check_reason(sandbox, ":", HUTCH_EXITED);
+    check_reason(sandbox, "sleep 0.4", HUTCH_EXITED);
+    check_reason(sandbox, "head -c 200M /dev/zero | tail -c 200M | wc -c", HUTCH_MEMORY);
+    check_reason(sandbox, "sleep 0.4", HUTCH_EXITED);
+    hutch_sandbox_close(sandbox);
+    const struct hutch_result *result = drive_run(LIST("--memory", "64M"), LIST("true"));
+    CHECK_INT(HUTCH_EXITED, result->reason);
+    free(data);
+}
+
 static void processor_time(void)
 {
     struct hutch_sandbox *sandbox = drive_open(LIST("--cpu-time", "1s"));
@@ -293,6 +312,7 @@ int main(void)
 {
     static const struct box_test tests[] = {
         {"memory that another run was killed for", memory},
+        {"memory that the caller has", large_caller},
         {"CPU time that others used", processor_time},
         {"disk is the sandbox's, in all runs together", disk},
         {"room is made in a sandbox beyond its limit", room_is_made},

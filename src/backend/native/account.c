@@ -96,6 +96,7 @@ struct sums {
     uint64_t threads;
     uint64_t with_memory; /* processes */
     uint64_t largest;     /* of one of them, without what is shared memory */
+    bool spare;           /* there is one */
     bool exact;           /* what they share is divided among them */
     bool sure;            /* and not by more at one time than at another */
 };
@@ -240,10 +241,18 @@ static bool is_echo(struct account *account, const struct sys_procstat *stat)
     return parent && has_size_of(account, parent, stat->virtual_bytes);
 }
 
-/*
- * Asking for memory costs as much again, so only when the cheap number says that something changed. Who
- * cannot be asked for every page counts with all that it has mapped, if it is still there.
- */
+/* Who cannot be asked for every page counts with all that it has mapped, if it is still there. */
+static int read_memory(const struct account *account, pid_t pid, bool exact,
+                       struct sys_procmem *ret)
+{
+    int proc = account->args.proc;
+
+    return exact && sys_procmem_read(proc, pid, true, ret) == 0
+               ? 0
+               : sys_procmem_read(proc, pid, false, ret);
+}
+
+/* Asking for memory costs as much again, so only when the cheap number says that something changed. */
 static int look_at_memory(struct account *account, const struct sys_procstat *stat, bool exact,
                           const struct seen *before, struct seen *seen)
 {
@@ -251,15 +260,33 @@ static int look_at_memory(struct account *account, const struct sys_procstat *st
 
     if (first_ended && stat->threads <= 1)
         return 0;
-    if (exact && sys_procmem_read(account->args.proc, seen->pid, true, &seen->memory) == 0)
-        return 0;
-    seen->known = true;
+    seen->known = !exact;
     if (!exact && before && before->known && !first_ended &&
         before->resident_pages == stat->resident_pages) {
         seen->memory = before->memory;
         return 0;
     }
-    return sys_procmem_read(account->args.proc, seen->pid, false, &seen->memory);
+    return read_memory(account, seen->pid, exact, &seen->memory);
+}
+
+/*
+ * Who waits for the next command has init's memory, a copy of the caller's, and is told by its size. Others
+ * may have that too: so there is only one, and what is left out is what init has.
+ */
+static void leave_out_init(struct account *account, const struct sys_procstat *stat,
+                           struct sums *sums, struct seen *seen)
+{
+    struct sys_procmem init;
+
+    if (sums->spare || !stat->unexecuted || stat->parent != INIT ||
+        !has_size_of(account, &account->now[0], stat->virtual_bytes) ||
+        read_memory(account, INIT, sums->exact, &init) < 0)
+        return;
+    sums->spare = true;
+    seen->known = false;
+    take(&seen->memory.anon, init.anon);
+    take(&seen->memory.shared, init.shared);
+    take(&seen->memory.swap, init.swap);
 }
 
 static void fill(struct account *account, const struct sys_procstat *stat, struct seen *seen,
@@ -322,6 +349,7 @@ static int look_at(struct account *account, pid_t pid, struct sums *sums)
         r = look_at_memory(account, &stat, sums->exact, before, &seen);
         if (r < 0)
             return r;
+        leave_out_init(account, &stat, sums, &seen);
     }
     count_in(&seen, stat.threads, sums);
     /* Who finds no room is counted, but not remembered. */

@@ -653,6 +653,33 @@ static void starting_a_program_beside_threads(void **state)
         is_memory(measure().memory_bytes, 40 * MIB);
 }
 
+static int wait_as_spare(void *arg)
+{
+    syscall(SYS_write, ready[1], "x", 1);
+    for (;;)
+        syscall(SYS_pause);
+    return arg != NULL;
+}
+
+/* A process of init's that waits for a command has init's memory, for as long as it takes. */
+static void the_memory_of_init_is_nobodys(void **state)
+{
+    static char stacks[2][16384] __attribute__((aligned(16)));
+    char *data = take(40 * MIB, MAP_PRIVATE);
+
+    start(0);
+    assert_true(clone(wait_as_spare, stacks[0] + sizeof stacks[0], CLONE_VM | SIGCHLD, NULL) > 0);
+    hear(1);
+    assert_true(measure().memory_bytes < MIB);
+    assert_true(measure_grown().memory_bytes < MIB);
+    assert_true(measure().peak_memory_bytes < MIB);
+    /* There is one. Who looks like it is not another. */
+    assert_true(clone(wait_as_spare, stacks[1] + sizeof stacks[1], CLONE_VM | SIGCHLD, NULL) > 0);
+    hear(1);
+    is_memory(measure_grown().memory_bytes, 40 * MIB);
+    munmap(data, 40 * MIB);
+}
+
 /* ---- Faults ---- */
 
 static void a_sandbox_that_is_gone(void **state)
@@ -733,6 +760,7 @@ static int run(void)
         cmocka_unit_test_setup_teardown(files_in_memory_count, setup, teardown),
         cmocka_unit_test_setup_teardown(starting_a_program_is_not_memory, setup, teardown),
         cmocka_unit_test_setup_teardown(starting_a_program_beside_threads, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_memory_of_init_is_nobodys, setup, teardown),
         cmocka_unit_test_setup_teardown(a_sandbox_that_is_gone, setup, teardown),
         cmocka_unit_test_setup_teardown(more_than_there_is_room_for, setup, teardown),
         cmocka_unit_test_setup_teardown(a_walk_is_cheap, setup, teardown),
