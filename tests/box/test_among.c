@@ -79,7 +79,7 @@ static void large_caller(void)
 
     REQUIRE(data);
     memset(data, 1, len);
-    struct hutch_sandbox *sandbox = open_sandbox(LIST("--memory", "64M"));
+    struct hutch_sandbox *sandbox = drive_open(LIST("--memory", "64M"));
     check_reason(sandbox, ":", HUTCH_EXITED);
     check_reason(sandbox, "sleep 0.4", HUTCH_EXITED);
     check_reason(sandbox, "head -c 200M /dev/zero | tail -c 200M | wc -c", HUTCH_MEMORY);

@@ -96,7 +96,6 @@ struct sums {
     uint64_t threads;
     uint64_t with_memory; /* processes */
     uint64_t largest;     /* of one of them, without what is shared memory */
-    bool spare;           /* there is one */
     bool exact;           /* what they share is divided among them */
     bool sure;            /* and not by more at one time than at another */
 };
@@ -269,26 +268,6 @@ static int look_at_memory(struct account *account, const struct sys_procstat *st
     return read_memory(account, seen->pid, exact, &seen->memory);
 }
 
-/*
- * Who waits for the next command has init's memory, a copy of the caller's, and is told by its size. Others
- * may have that too: so there is only one, and what is left out is what init has.
- */
-static void leave_out_init(struct account *account, const struct sys_procstat *stat,
-                           struct sums *sums, struct seen *seen)
-{
-    struct sys_procmem init;
-
-    if (sums->spare || !stat->unexecuted || stat->parent != INIT ||
-        !has_size_of(account, &account->now[0], stat->virtual_bytes) ||
-        read_memory(account, INIT, sums->exact, &init) < 0)
-        return;
-    sums->spare = true;
-    seen->known = false;
-    take(&seen->memory.anon, init.anon);
-    take(&seen->memory.shared, init.shared);
-    take(&seen->memory.swap, init.swap);
-}
-
 static void fill(struct account *account, const struct sys_procstat *stat, struct seen *seen,
                  const struct seen *before)
 {
@@ -349,13 +328,20 @@ static int look_at(struct account *account, pid_t pid, struct sums *sums)
         r = look_at_memory(account, &stat, sums->exact, before, &seen);
         if (r < 0)
             return r;
-        leave_out_init(account, &stat, sums, &seen);
     }
     count_in(&seen, stat.threads, sums);
     /* Who finds no room is counted, but not remembered. */
     if (account->now_count < account->table_max)
         account->now[account->now_count++] = seen;
     return 0;
+}
+
+/* Who waits for the next command shares init's memory, which is a copy of the caller's. */
+static bool is_ours(const struct account *account, pid_t pid)
+{
+    const pid_t *spare = account->args.spare;
+
+    return pid == INIT || (spare && pid == __atomic_load_n(spare, __ATOMIC_RELAXED));
 }
 
 /* Returns how many were listed, or -errno. */
@@ -366,7 +352,7 @@ static int look_at_listed(struct account *account, struct sys_proclist *list, st
     int r;
 
     while ((r = sys_proclist_next(list, &pid)) > 0) {
-        r = pid == INIT ? 0 : look_at(account, pid, sums);
+        r = is_ours(account, pid) ? 0 : look_at(account, pid, sums);
         if (r < 0 && r != -ENOENT && r != -ESRCH)
             break;
         count++;

@@ -27,6 +27,8 @@ struct account;
 struct account_args {
     int proc;  /* root of the sandbox's /proc, a directory; borrowed, O_PATH will do */
     int tmpfs; /* anything on the sandbox's tmpfs; borrowed; -1: it has none */
+    const pid_t
+        *spare; /* says at any time which process is ours, besides the first; NULL: none ever is */
     uint64_t confirm_above_bytes; /* the limit on memory, or what is warned at if less */
     uint64_t processes;           /* the limit on them; how many are remembered follows it */
 };

@@ -32,6 +32,7 @@ static int measure_processes(struct native *native, struct sandbox_usage *usage)
         const struct account_args args = {
             .proc = native->base.proc_fd,
             .tmpfs = native->memory,
+            .spare = native->spare,
             .confirm_above_bytes = limits->memory_bytes / 5 * 4,
             .processes = limits->processes,
         };

@@ -26,11 +26,14 @@
 static struct account *account;
 static int before;
 
+static pid_t spare;
+
 static void start(uint64_t confirm_above)
 {
     const struct account_args args = {
         .proc = pidns_proc,
         .tmpfs = pidns_tmpfs,
+        .spare = &spare,
         .confirm_above_bytes = confirm_above,
         .processes = 256,
     };
@@ -668,15 +671,19 @@ static void the_memory_of_init_is_nobodys(void **state)
     char *data = take(40 * MIB, MAP_PRIVATE);
 
     start(0);
-    assert_true(clone(wait_as_spare, stacks[0] + sizeof stacks[0], CLONE_VM | SIGCHLD, NULL) > 0);
+    spare = clone(wait_as_spare, stacks[0] + sizeof stacks[0], CLONE_VM | SIGCHLD, NULL);
+    assert_true(spare > 0);
     hear(1);
     assert_true(measure().memory_bytes < MIB);
     assert_true(measure_grown().memory_bytes < MIB);
     assert_true(measure().peak_memory_bytes < MIB);
+    assert_int_equal(measure().processes, 0);
     /* There is one. Who looks like it is not another. */
     assert_true(clone(wait_as_spare, stacks[1] + sizeof stacks[1], CLONE_VM | SIGCHLD, NULL) > 0);
     hear(1);
     is_memory(measure_grown().memory_bytes, 40 * MIB);
+    assert_int_equal(measure().processes, 1);
+    spare = 0;
     munmap(data, 40 * MIB);
 }
 
