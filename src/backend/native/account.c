@@ -3,14 +3,7 @@
  * Theory of operation.
  *
  * A walk fills a new table of what is seen of each process. The kernel lists processes by rising
- * pid, so the table is sorted, and comparing it with the last one tells who is missing.
- *
- * CPU of the missing. When a parent waits for a child, the kernel adds what the child used to the
- * parent's `waited`. So whoever is missing puts in a claim for what was last seen of it, and claims
- * are met from the growth of its parent's `waited`. What is not met was lost to the kernel's sums:
- * it is kept in `lost`. A walk takes time, and a child may be waited for between the look at its
- * parent and the look for itself; therefore a claim stands for two walks, and so does growth. Every
- * number is rounded down, so that the growth is never less than the claims it has to meet.
+ * pid, so the table is sorted, and comparing it with the last one tells who is missing (account_claims.c).
  *
  * Confirming memory. What a page counts for depends on how many have it at that moment, so it takes a
  * walk of its own, which asks for every page of those who are there then: who has gone meanwhile holds
@@ -29,8 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "backend/native/account_state.h"
 #include "sys/clock.h"
-#include "sys/procstat.h"
 
 #define INIT 1
 
@@ -58,67 +51,6 @@
 /* Of one walk, and walks of one confirmation: somebody may always come and go. */
 #define LISTS_MAX 8
 #define CONFIRMATIONS_MAX 3
-
-/* Generations: a chain of missing ancestors that is longer has been made to be. */
-#define ANCESTORS_MAX 64
-
-struct cpu {
-    uint64_t user; /* ticks */
-    uint64_t system;
-};
-
-struct seen {
-    pid_t pid;
-    pid_t parent;
-    uint64_t start_ticks;
-    struct cpu own;    /* zero for init */
-    struct cpu waited; /* of children it has waited for */
-    struct cpu
-        growth[2]; /* of `waited`, in the last walk and in this one: what claims are met from */
-    uint64_t virtual_bytes;
-    uint64_t resident_pages;
-    struct sys_procmem memory;
-    bool known; /* for as long as resident_pages stays what it is */
-    bool echo;  /* its memory is its parent's */
-};
-
-struct claim {
-    pid_t pid;
-    pid_t parent;
-    uint64_t start_ticks;
-    struct cpu open; /* not met yet */
-    bool again;      /* stands for the second walk */
-};
-
-struct sums {
-    struct cpu cpu;
-    struct sys_procmem memory;
-    uint64_t threads;
-    uint64_t with_memory; /* processes */
-    uint64_t largest;     /* of one of them, without what is shared memory */
-    bool exact;           /* what they share is divided among them */
-    bool sure;            /* and not by more at one time than at another */
-};
-
-struct account {
-    struct account_args args;
-    uint64_t ticks_per_second;
-    size_t table_max;
-    struct seen *last; /* by rising pid */
-    size_t last_count;
-    struct seen *now;
-    size_t now_count;
-    struct claim *claims; /* those of the walk before, then those of this one, each by rising pid */
-    size_t claim_count;
-    size_t older_claims;
-    struct cpu lost;
-    struct cpu told; /* the largest sum ever returned */
-    uint64_t peak_memory;
-    uint64_t peak_threads;
-    int64_t credit_ns;      /* of processor time; below 0: to be waited for */
-    uint64_t credited_ns;   /* until when it has been given */
-    uint64_t next_exact_ns; /* no look at every page for a peak's sake before */
-};
 
 /* ---- Life ---- */
 
@@ -158,21 +90,6 @@ void account_free(struct account *account)
 
 /* ---- CPU ---- */
 
-static void cpu_add(struct cpu *to, struct cpu other)
-{
-    to->user += other.user;
-    to->system += other.system;
-}
-
-/* At most as much as there is. */
-static uint64_t take(uint64_t *from, uint64_t wanted)
-{
-    uint64_t taken = *from < wanted ? *from : wanted;
-
-    *from -= taken;
-    return taken;
-}
-
 static struct cpu cpu_growth(struct cpu now, struct cpu before)
 {
     return (struct cpu){
@@ -181,14 +98,9 @@ static struct cpu cpu_growth(struct cpu now, struct cpu before)
     };
 }
 
-static bool is_zero(struct cpu cpu)
-{
-    return cpu.user == 0 && cpu.system == 0;
-}
-
 /* ---- Looking at one process ---- */
 
-static struct seen *find(struct seen *table, size_t count, pid_t pid)
+struct seen *account_find(struct seen *table, size_t count, pid_t pid)
 {
     size_t low = 0;
 
@@ -236,7 +148,7 @@ static bool is_echo(struct account *account, const struct sys_procstat *stat)
 
     if (!stat->unexecuted || ticks_now(account) > stat->start_ticks + young)
         return false;
-    const struct seen *parent = find(account->now, account->now_count, stat->parent);
+    const struct seen *parent = account_find(account->now, account->now_count, stat->parent);
     return parent && has_size_of(account, parent, stat->virtual_bytes);
 }
 
@@ -320,7 +232,7 @@ static int look_at(struct account *account, pid_t pid, struct sums *sums)
 
     if (r < 0)
         return r;
-    const struct seen *before = find(account->last, account->last_count, pid);
+    const struct seen *before = account_find(account->last, account->last_count, pid);
     if (before && before->start_ticks != stat.start_ticks)
         before = NULL; /* somebody else had this pid */
     fill(account, &stat, &seen, before);
@@ -387,119 +299,6 @@ static int walk(struct account *account, bool exact, struct sums *sums)
     sums->threads = threads;
     account->peak_threads = max(account->peak_threads, sums->threads);
     return r < 0 ? r : 0;
-}
-
-/* ---- Claims of the missing ---- */
-
-static void meet(struct claim *claim, struct seen *from)
-{
-    for (int i = 0; i < 2; i++) {
-        claim->open.user -= take(&from->growth[i].user, claim->open.user);
-        claim->open.system -= take(&from->growth[i].system, claim->open.system);
-    }
-}
-
-static const struct claim *find_between(const struct claim *claims, size_t count, pid_t pid)
-{
-    size_t low = 0;
-
-    while (low < count) {
-        size_t middle = low + (count - low) / 2;
-        if (claims[middle].pid == pid)
-            return &claims[middle];
-        if (claims[middle].pid < pid)
-            low = middle + 1;
-        else
-            count = middle;
-    }
-    return NULL;
-}
-
-static const struct claim *find_claim(const struct account *account, pid_t pid)
-{
-    size_t older = account->older_claims;
-    const struct claim *found = find_between(account->claims + older, account->claim_count - older,
-                                             pid);
-
-    return found ? found : find_between(account->claims, older, pid);
-}
-
-/*
- * Only a living parent can have waited for its child. When that is missing too, the child was waited
- * for by it before (then it is part of what the grandparent got), or by whoever takes orphans: some
- * ancestor, or init.
- */
-static void look_for(struct account *account, struct claim *claim)
-{
-    pid_t pid = claim->parent;
-
-    for (int i = 0; i < ANCESTORS_MAX && pid > 0 && !is_zero(claim->open); i++) {
-        struct seen *living = find(account->now, account->now_count, pid);
-        /* A parent is older than its child, or it is somebody else with the same pid. */
-        if (living && living->start_ticks <= claim->start_ticks) {
-            meet(claim, living);
-            if (i == 0)
-                return;
-            pid = living->parent;
-            continue;
-        }
-        const struct claim *missing = find_claim(account, pid);
-        pid = missing ? missing->parent : 0;
-    }
-    meet(claim, &account->now[0]); /* init, always the first */
-}
-
-static void put_in_claim(struct account *account, const struct seen *seen)
-{
-    struct claim claim = {
-        .pid = seen->pid,
-        .parent = seen->parent,
-        .start_ticks = seen->start_ticks,
-        .open = seen->own,
-    };
-
-    cpu_add(&claim.open, seen->waited);
-    if (account->claim_count < account->table_max) {
-        account->claims[account->claim_count++] = claim;
-        return;
-    }
-    /* So many at once that there is no room to be exact. */
-    look_for(account, &claim);
-    cpu_add(&account->lost, claim.open);
-}
-
-static void claim_for_missing(struct account *account)
-{
-    for (size_t i = 0; i < account->last_count; i++) {
-        const struct seen *before = &account->last[i];
-        const struct seen *now = find(account->now, account->now_count, before->pid);
-        if (!now || now->start_ticks != before->start_ticks)
-            put_in_claim(account, before);
-    }
-}
-
-/* Returns what is still open: it counts, but may yet be met. */
-static struct cpu settle(struct account *account)
-{
-    struct cpu open = {0};
-    size_t kept = 0;
-
-    claim_for_missing(account);
-    for (size_t i = 0; i < account->claim_count; i++)
-        look_for(account, &account->claims[i]);
-    for (size_t i = 0; i < account->claim_count; i++) {
-        struct claim *claim = &account->claims[i];
-        if (claim->again) {
-            cpu_add(&account->lost, claim->open);
-            continue;
-        }
-        claim->again = true;
-        cpu_add(&open, claim->open);
-        account->claims[kept++] = *claim;
-    }
-    account->claim_count = kept;
-    account->older_claims = kept;
-    return open;
 }
 
 static void swap_tables(struct account *account)
@@ -640,7 +439,7 @@ int account_measure(struct account *account, struct sandbox_usage *ret)
         .read_bytes = SANDBOX_UNKNOWN,
         .written_bytes = SANDBOX_UNKNOWN,
     };
-    struct cpu open = settle(account);
+    struct cpu open = account_settle(account);
     cpu_add(&sums.cpu, open);
     cpu_add(&sums.cpu, account->lost);
     tell_cpu(account, sums.cpu, ret);
