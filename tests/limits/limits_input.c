@@ -211,7 +211,7 @@ static void crash_leaves_nothing(void)
         /* Who wants the engine gone may send what he likes to it and all around it. */
         pid_t janitor = box_child(live.run.child.pid, "hutch-janitor");
         REQUIRE(janitor > 0);
-        CHECK_INT(janitor, getsid(janitor));
+        CHECK_INT(janitor, getpgid(janitor));
         kill(janitor, SIGINT);
         kill(janitor, SIGTERM);
         kill(janitor, SIGHUP);
