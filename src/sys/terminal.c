@@ -6,6 +6,7 @@
 #include <termios.h>
 
 #include "base/fd.h"
+#include "sys/path.h"
 #include "sys/ret.h"
 
 #define K_TIOCGPTPEER 0x5441
@@ -39,4 +40,14 @@ int sys_terminal_resize(int master, uint16_t rows, uint16_t cols)
 int sys_terminal_control(int slave)
 {
     return ret_errno(ioctl(slave, TIOCSCTTY, 0));
+}
+
+int sys_terminal_leave(void)
+{
+    fd_auto int fd = sys_open("/dev/tty", O_RDONLY | O_NOCTTY | O_NONBLOCK);
+
+    /* Only who has one can open it. */
+    if (fd == -ENXIO || fd == -ENOENT || fd == -EIO)
+        return 0;
+    return fd < 0 ? fd : ret_errno(ioctl(fd, TIOCNOTTY));
 }

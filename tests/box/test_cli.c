@@ -692,6 +692,23 @@ static void terminal_is_not_given_unasked(void)
     close(terminal.master);
 }
 
+/* It is in our session, and cannot be told from one that never had a terminal. The engine is the control. */
+static void first_process_has_no_terminal(void)
+{
+    struct terminal terminal = open_terminal(24, 80);
+    int slave = open_slave(&terminal);
+    struct drive_child child = start_on(
+        &terminal, LIST("run", "--", "sh", "-c", "cut -d' ' -f7 /proc/1/stat; echo end; cat"));
+    const char *line = box_text("cut -d' ' -f7 /proc/%d/stat | grep -qv '^0$'", (int)child.pid);
+
+    CHECK_HAS(drive_read_until(terminal.master, "end\r\n"), "0\r\nend");
+    CHECK_INT(0, drive_shell(line));
+    REQUIRE(write(terminal.master, "\x04", 1) == 1); /* Ctrl-D */
+    CHECK_INT(0, drive_wait(child.pid, NULL));
+    close(slave);
+    close(terminal.master);
+}
+
 /* ---- A person's shell ---- */
 
 static void a_shell_says_where_one_is(void)
@@ -930,6 +947,7 @@ int main(void)
         {"resizing gets through", resizing_gets_through},
         {"keys get through", keys_get_through},
         {"terminal is not given unasked", terminal_is_not_given_unasked},
+        {"the first process has no terminal", first_process_has_no_terminal},
         {"explain runs nothing", explain_runs_nothing},
         {"help fits", help_fits},
         {"suggestions are shown", suggestions_are_shown},

@@ -224,7 +224,6 @@ static const struct exception tolerated[] = {
     {"ppoll", ROLE_HELPER, 0, "the janitor looks whether the engine is there"},
     {"prctl", ROLE_HELPER, 0, "the janitor has the engine's name"},
     {"setpgid", ROLE_HELPER, 0, "the janitor stays in the engine's process group"},
-    {"setsid", ROLE_INIT, EPERM, "means that it leads a session already"},
     {"socket", ROLE_INIT, 0, "without NETLINK_SOCK_DIAG sockets in the workspace are refused"},
     {"stat", ROLE_ENGINE, 0, "a shortcut (no id map, init left to the host's reaper) is not taken"},
     {"wait4", ROLE_ENGINE, ECHILD, "the caller ignores SIGCHLD: the kernel has reaped it"},

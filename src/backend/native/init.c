@@ -4,7 +4,7 @@
  *
  * Init is a fork of the engine in new namespaces. It lives through these stages:
  *
- *  1. own process   Should: leave the caller's session, and the arguments that it copied.
+ *  1. own process   Should: leave the caller's process group and terminal, and the arguments that it copied.
  *  2. ids           Should: wait until the engine has mapped the ids; leave the session keyring, see to
  *                   it that no exec gives privileges. Then have the first command's process make the
  *                   network beside all that follows.
@@ -26,6 +26,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -323,15 +324,27 @@ static int patience(const struct init *init)
     return notify < 0 ? watch : watch < 0 || notify < watch ? notify : watch;
 }
 
-/* The spare is for the next command: who waits for the end of this one comes first. */
+/* Whether a command is about to be waited for. */
+static bool end_is_near(const struct init *init)
+{
+    for (size_t i = 0; i < PROTO_RUNS_MAX; i++)
+        if (init->runs[i].pid && notify_has_ended(&init->notify, init->runs[i].run))
+            return true;
+    return false;
+}
+
+/* What is for the next command, or left of the last: who waits for the end of this one comes first. */
 static int wait_for_work(struct init *init, struct pollfd *fds, nfds_t count)
 {
-    bool missing = init->plan->lasting && !init->spare_pid;
-    int r = missing ? poll(fds, count, 0) : 0;
-
-    if (r != 0)
-        return r;
-    init_make_spare(init);
+    if (init->plan->lasting && !end_is_near(init)) {
+        int r = init->spare_pid ? 0 : poll(fds, count, 0);
+        if (r != 0)
+            return r;
+        if (!init->spare_pid)
+            sched_yield(); /* to the engine, which may be waiting for this processor */
+        notify_drop_ended(&init->notify);
+        init_make_spare(init);
+    }
     return poll(fds, count, patience(init));
 }
 

@@ -47,6 +47,7 @@ void notify_add(struct notify *notify, int listener, uint32_t run)
 
     notify->listeners[i].fd = listener;
     notify->listeners[i].run = run;
+    notify->listeners[i].ended = false;
     sys_seccomp_quick(listener);
 }
 
@@ -55,7 +56,7 @@ size_t notify_poll_set(const struct notify *notify, struct pollfd *fds)
     size_t count = 0;
 
     for (size_t i = 0; i < PROTO_LISTENERS_MAX; i++)
-        if (notify->listeners[i].fd >= 0)
+        if (notify->listeners[i].fd >= 0 && !notify->listeners[i].ended)
             fds[count++] = (struct pollfd){.fd = notify->listeners[i].fd, .events = POLLIN};
     for (size_t i = 0; i < NOTIFY_PENDING; i++)
         if (notify->pending[i].sock >= 0 && !notify->pending[i].retry)
@@ -142,12 +143,20 @@ static void serve_listener(struct notify *notify, size_t index, short events)
 {
     struct sys_seccomp_call call;
 
-    if (events & POLLIN) {
-        if (sys_seccomp_receive(notify->listeners[index].fd, &call) == 0)
-            serve_call(notify, index, &call);
-    } else if (events & (POLLHUP | POLLERR | POLLNVAL)) {
-        fd_close(&notify->listeners[index].fd); /* nobody is left who could ask */
-    }
+    if (!(events & POLLIN))
+        notify->listeners[index].ended = true; /* nobody is left who could ask */
+    else if (sys_seccomp_receive(notify->listeners[index].fd, &call) == 0)
+        serve_call(notify, index, &call);
+}
+
+/* PROTO_LISTENERS_MAX when it is not one. */
+static size_t find_listener(const struct notify *notify, int fd)
+{
+    size_t index = 0;
+
+    while (index < PROTO_LISTENERS_MAX && notify->listeners[index].fd != fd)
+        index++;
+    return index;
 }
 
 static void serve_pending(struct notify_pending *pending)
@@ -165,15 +174,28 @@ static void serve_pending(struct notify_pending *pending)
 void notify_serve(struct notify *notify, const struct pollfd *fds, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (!fds[i].revents)
-            continue;
-        for (size_t k = 0; k < PROTO_LISTENERS_MAX; k++)
-            if (notify->listeners[k].fd == fds[i].fd) {
-                serve_listener(notify, k, fds[i].revents);
-                break;
-            }
+        size_t index = fds[i].revents ? find_listener(notify, fds[i].fd) : PROTO_LISTENERS_MAX;
+        if (index < PROTO_LISTENERS_MAX)
+            serve_listener(notify, index, fds[i].revents);
     }
     for (size_t i = 0; i < NOTIFY_PENDING; i++)
         if (notify->pending[i].sock >= 0)
             serve_pending(&notify->pending[i]);
+}
+
+bool notify_has_ended(const struct notify *notify, uint32_t run)
+{
+    for (size_t i = 0; i < PROTO_LISTENERS_MAX; i++)
+        if (notify->listeners[i].ended && notify->listeners[i].run == run)
+            return true;
+    return false;
+}
+
+void notify_drop_ended(struct notify *notify)
+{
+    for (size_t i = 0; i < PROTO_LISTENERS_MAX; i++)
+        if (notify->listeners[i].ended) {
+            fd_close(&notify->listeners[i].fd);
+            notify->listeners[i].ended = false;
+        }
 }

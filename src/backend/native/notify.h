@@ -37,6 +37,7 @@ struct notify {
     struct {
         int fd; /* -1: free */
         uint32_t run;
+        bool ended; /* to be closed when there is time */
     } listeners[PROTO_LISTENERS_MAX];
     struct notify_pending pending[NOTIFY_PENDING];
     void (*report)(void *arg, uint32_t run, const struct proto_violation *violation);
@@ -59,6 +60,15 @@ int notify_timeout(const struct notify *notify);
 
 /* Serve what is ready. `fds` as notify_poll_set() filled it. */
 void notify_serve(struct notify *notify, const struct pollfd *fds, size_t count);
+
+/* Whether nobody of this run is left who could ask. The end of its command is not known for a moment then. */
+bool notify_has_ended(const struct notify *notify, uint32_t run);
+
+/*
+ * Close listeners whose commands have all ended. That is known before the end of the last one is, and the kernel
+ * has a lot to take apart then: who waits for that end comes first.
+ */
+void notify_drop_ended(struct notify *notify);
 
 /* connect.c: do a connect(). Returns its result, or NOTIFY_LATER with `pending` filled. */
 #define NOTIFY_LATER 1

@@ -25,6 +25,7 @@
 #include "sys/process.h"
 #include "sys/ret.h"
 #include "sys/seccomp.h"
+#include "sys/terminal.h"
 
 /*
  * The process of the first command is there from the beginning: the network takes as long to make as all
@@ -46,8 +47,14 @@ static int start_first(struct init *init)
 static int own_process(struct init *init)
 {
     init->umask = umask(0);
-    int r = ret_errno(setsid());
-    if (r < 0 && r != -EPERM) /* EPERM: already a leader */
+    /*
+     * What a terminal, or who wants the engine gone, sends to its group is not for us. No session of our own: the
+     * scheduler shares processors out between sessions, and the engine and we would wait for one another.
+     */
+    int r = ret_errno(setpgid(0, 0));
+    if (r == 0)
+        r = sys_terminal_leave();
+    if (r < 0)
         return r;
     r = ret_errno(prctl(PR_SET_NAME, "hutch-init", 0, 0, 0));
     if (r == 0)
