@@ -117,7 +117,9 @@ int run_take_caller_fds(struct hutch_run *run, const struct hutch_command *comma
  * a command that cannot be, and the one who starts it need not wait for us.
  */
 int run_make_pipes(struct hutch_run *run, int stdio[3]);
-int run_connect_pipes(struct hutch_run *run);
+
+/* May be called again. `over`: the command has ended, so that only what it has left in them is still to be read. */
+int run_connect_pipes(struct hutch_run *run, bool over);
 
 /* The terminal was made inside; its master end has arrived. Takes *master. */
 int run_start_terminal(struct hutch_run *run, int *master);

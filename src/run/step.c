@@ -80,16 +80,24 @@ static void on_started(struct hutch_run *run, struct sandbox_event *event)
                       .timeout_ms = run->command.timeout_ms,
                       .before = &run->box->usage,
                   });
-    run->streams_error = event->terminal >= 0 ? run_start_terminal(run, &event->terminal)
-                                              : run_connect_pipes(run);
+    if (event->terminal >= 0)
+        run->streams_error = run_start_terminal(run, &event->terminal);
     fd_close(&event->terminal);
+}
+
+/* Once the command has started. Of one that is over already, only what it has left in its pipes. */
+static int connect_streams(struct hutch_run *run, struct hutch_error *err)
+{
+    int r = run->streams_error;
+
+    if (r == 0)
+        r = run_connect_pipes(run, run->exited || run->box->gone);
+    return r < 0 ? err_sys(err, r, "run", "cannot relay the command's streams") : 0;
 }
 
 /* Not before all that was said has been heard: a short command may be over. */
 static int begin_to_supervise(struct hutch_run *run, struct hutch_error *err)
 {
-    if (run->streams_error < 0)
-        return err_sys(err, run->streams_error, "run", "cannot relay the command's streams");
     int r = run_start_deadline(run);
     /* Nothing is looked at yet: most commands are over before that, and should not wait for us. */
     if (r == 0)
@@ -266,9 +274,9 @@ static int conclude(struct hutch_run *run, struct hutch_error *err)
 {
     const struct hutch_error *error = run->error.code ? &run->error : &run->box->error;
 
-    int r = 0;
+    int r = run->started_ns ? connect_streams(run, err) : 0;
 
-    if (run->state == RUN_RUNNING && !run->supervised && !run->box->gone)
+    if (r == 0 && run->state == RUN_RUNNING && !run->supervised && !run->box->gone)
         r = begin_to_supervise(run, err);
     if (r == 0 && run->box->gone && !run->told) {
         run->told = true;

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -99,12 +100,29 @@ int run_make_pipes(struct hutch_run *run, int stdio[3])
     return run->stdin_open ? start_input(run, &run->pipes[0], false) : r;
 }
 
-int run_connect_pipes(struct hutch_run *run)
+static bool is_empty(int fd)
 {
-    int r = run->pipes[0] >= 0 ? start_input(run, &run->pipes[0], false) : 0;
+    struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
 
-    for (int i = 1; r == 0 && i < 3; i++)
-        r = start_output(run, i, &run->pipes[i]);
+    return poll(&poll_fd, 1, 0) >= 0 && !(poll_fd.revents & POLLIN);
+}
+
+int run_connect_pipes(struct hutch_run *run, bool over)
+{
+    int r = 0;
+
+    if (over)
+        fd_close(&run->pipes[0]);
+    else if (run->pipes[0] >= 0)
+        r = start_input(run, &run->pipes[0], false);
+    for (int i = 1; r == 0 && i < 3; i++) {
+        if (run->pipes[i] < 0)
+            continue;
+        if (over && is_empty(run->pipes[i]))
+            fd_close(&run->pipes[i]);
+        else
+            r = start_output(run, i, &run->pipes[i]);
+    }
     return r;
 }
 
