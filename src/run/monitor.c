@@ -2,7 +2,6 @@
 #include "run/monitor.h"
 
 #include <errno.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/num.h"
@@ -279,32 +278,13 @@ static bool were_refused(const struct monitor *monitor, const struct sys_exit *e
             monitor_peak_processes(monitor) >= limits->processes);
 }
 
-/* What a command has before it is executed is a copy of this process; with some room for who made the copy. */
-static uint64_t begun_with_bytes(void)
-{
-    struct rusage own;
-
-    getrusage(RUSAGE_SELF, &own);
-    return (uint64_t)own.ru_maxrss * 1024 / 8 * 9;
-}
-
-uint64_t monitor_largest_memory(const struct monitor *monitor, const struct sys_exit *ended)
-{
-    uint64_t bytes = (uint64_t)ended->usage.ru_maxrss * 1024;
-
-    /* Only a limit would make anything of it, and few callers are larger than that. */
-    if (bytes > monitor->plan->limits.memory_bytes && bytes <= begun_with_bytes())
-        return 0;
-    return bytes;
-}
-
 /* A sampler can be too late for a command that is quick; what the largest process had is known. */
 static bool had_too_much(const struct monitor *monitor, const struct sys_exit *ended)
 {
     const struct plan_limits *limits = &monitor->plan->limits;
 
     return limits->memory_means == MEANS_SAMPLED &&
-           monitor_largest_memory(monitor, ended) > limits->memory_bytes;
+           (uint64_t)ended->usage.ru_maxrss * 1024 > limits->memory_bytes;
 }
 
 void monitor_saw(struct monitor *monitor, uint64_t processes)

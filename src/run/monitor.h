@@ -92,9 +92,3 @@ size_t monitor_end(struct monitor *monitor, struct sandbox *sandbox, const struc
 /* The most that the sandbox had while this run ran. */
 uint64_t monitor_peak_memory(const struct monitor *monitor);
 uint64_t monitor_peak_processes(const struct monitor *monitor);
-
-/*
- * The most that one process of a command had, file pages too; 0 when it is above the limit and may be what
- * the process began with, as a copy of ours: the kernel makes no difference.
- */
-uint64_t monitor_largest_memory(const struct monitor *monitor, const struct sys_exit *ended);

@@ -85,7 +85,7 @@ static void fill_usage(const struct hutch_run *run, struct hutch_result *result)
     const struct sandbox_usage *usage = &run->monitor.usage;
     const struct sandbox_usage *base = &run->monitor.base;
     const struct rusage *told = &run->exit.usage;
-    uint64_t largest = monitor_largest_memory(&run->monitor, &run->exit);
+    uint64_t largest = (uint64_t)told->ru_maxrss * 1024;
 
     fill_cpu(run, result);
     uint64_t peak = monitor_peak_memory(&run->monitor);
