@@ -390,8 +390,12 @@ struct hutch_result {
     double duration_ms;
     double user_ms;
     double system_ms;
-    uint64_t peak_memory_bytes; /* of all processes at once, where it can be measured */
-    const char *stdout_data;    /* captured; NUL-terminated, may contain NULs */
+    /*
+     * Of all processes at once, where it can be measured. HUTCH_UNKNOWN when the command was over before that and
+     * has had less than the caller, which it begins as a copy of.
+     */
+    uint64_t peak_memory_bytes;
+    const char *stdout_data; /* captured; NUL-terminated, may contain NULs */
     size_t stdout_len;
     uint64_t stdout_bytes; /* written by the command, kept or not */
     const char *stderr_data;

@@ -90,6 +90,9 @@ static void fill_usage(const struct hutch_run *run, struct hutch_result *result)
     fill_cpu(run, result);
     uint64_t peak = monitor_peak_memory(&run->monitor);
     result->peak_memory_bytes = peak < largest ? largest : peak;
+    if (result->peak_memory_bytes == 0 && run->started_ns)
+        result->peak_memory_bytes =
+            HUTCH_UNKNOWN; /* over before it was looked at, and less than our copy */
     result->peak_processes = monitor_peak_processes(&run->monitor);
     if (result->peak_processes == 0 && run->started_ns)
         result->peak_processes = 1; /* over before it was looked at */

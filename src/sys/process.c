@@ -124,11 +124,21 @@ int sys_wait_any(struct sys_exit *ret)
     return pid;
 }
 
-void sys_children_usage(struct rusage *ret)
+static void get_usage(int who, struct rusage *ret)
 {
     /* It fails for bad arguments alone. */
-    if (getrusage(RUSAGE_CHILDREN, ret) < 0)
+    if (getrusage(who, ret) < 0)
         memset(ret, 0, sizeof *ret);
+}
+
+void sys_children_usage(struct rusage *ret)
+{
+    get_usage(RUSAGE_CHILDREN, ret);
+}
+
+void sys_own_usage(struct rusage *ret)
+{
+    get_usage(RUSAGE_SELF, ret);
 }
 
 unsigned sys_wait_all(void)

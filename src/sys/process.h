@@ -34,8 +34,9 @@ int sys_pidfd_wait(int pidfd, bool block, struct sys_exit *ret);
 /* Reap any child without waiting. Returns its pid, 0 when none has ended, -ECHILD when none is. */
 int sys_wait_any(struct sys_exit *ret);
 
-/* What all children that were waited for have used, and those they waited for. */
+/* What all children that were waited for have used, and those they waited for; what this process has. */
 void sys_children_usage(struct rusage *ret);
+void sys_own_usage(struct rusage *ret);
 
 /* Wait until there is no child left. Returns how many there were. */
 unsigned sys_wait_all(void);

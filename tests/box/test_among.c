@@ -80,7 +80,10 @@ static void large_caller(void)
     REQUIRE(data);
     memset(data, 1, len);
     struct hutch_sandbox *sandbox = drive_open(LIST("--memory", "64M"));
-    check_reason(sandbox, ":", HUTCH_EXITED);
+    struct hutch_result *small = exec_script(sandbox, ":");
+    CHECK_INT(HUTCH_EXITED, small->reason);
+    CHECK(small->peak_memory_bytes == HUTCH_UNKNOWN || small->peak_memory_bytes < len / 2);
+    hutch_result_free(small);
     check_reason(sandbox, "sleep 0.4", HUTCH_EXITED);
     check_reason(sandbox, "head -c 200M /dev/zero | tail -c 200M | wc -c", HUTCH_MEMORY);
     check_reason(sandbox, "sleep 0.4", HUTCH_EXITED);

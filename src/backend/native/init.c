@@ -43,6 +43,7 @@
 #include "sys/process.h"
 
 #define REPORTS_MAX 100
+#define COPY_SMALL_KIB 8192
 
 void init_step_done(struct init *init, enum proto_step step)
 {
@@ -255,6 +256,19 @@ static bool serve_request(struct init *init)
     return true;
 }
 
+/*
+ * A command begins with our memory, a copy of the caller's, and the kernel remembers how large that was. What is not
+ * more says nothing about the command. A small copy is less than programs are measured by.
+ */
+static void forget_copy(struct rusage *usage)
+{
+    struct rusage own;
+
+    sys_own_usage(&own);
+    if (own.ru_maxrss > COPY_SMALL_KIB && usage->ru_maxrss <= own.ru_maxrss)
+        usage->ru_maxrss = 0;
+}
+
 /* What a sandbox that ends has used: its command, and the orphans that were ours to wait for. */
 static struct rusage whole_usage(const struct init *init, const struct rusage *command)
 {
@@ -311,6 +325,7 @@ static void serve_signals(struct init *init)
         /* What the process of the only command has failed with is that command's failure. */
         if (pid == init->spare_pid && (init->plan->lasting || !init->spare.error))
             init_drop_spare(init);
+        forget_copy(&ended.usage);
         report_exit(init, pid, &ended);
     }
 }

@@ -182,6 +182,9 @@ static int native_start(const struct plan *plan, struct arena *arena, struct san
         r = native_make_trees(plan, &native->holder, trees, err);
     if (r == 0)
         r = native_clone_init(native, trees, err);
+    /* Another sandbox's init has no business there. */
+    if (r == 0 && native->spare && madvise(native->spare, sizeof *native->spare, MADV_DONTFORK) < 0)
+        r = err_sys(err, -errno, "clone", "cannot keep memory from other sandboxes");
     /* Commands join these, init does not: there is time while it builds its files. */
     if (r == 0 && plan->cgroup.version == 1)
         r = make_groups_v1(native, err);
