@@ -139,7 +139,7 @@ static void add_fact(struct facts *facts, const char *name, const char *value,
 {
     struct arena *arena = facts->arena;
     struct hutch_host_fact *row = arena_alloc(arena, sizeof *row);
-    void *grown = arena_grow(arena, facts->rows, facts->count, &facts->cap, sizeof row);
+    void *grown = arena_grow(arena, facts->rows, facts->count, &facts->cap, sizeof(void *));
 
     if (!row || !grown)
         return;
@@ -237,7 +237,7 @@ static int fill_host(struct hutch_host *host, const struct trial *trial,
         .kernel = arena_strdup(facts.arena, kernel.release),
         .machine = arena_strdup(facts.arena, kernel.machine),
         /* With room for one more, which is NULL. */
-        .facts = arena_grow(facts.arena, facts.rows, facts.count, &facts.cap, sizeof *facts.rows),
+        .facts = arena_grow(facts.arena, facts.rows, facts.count, &facts.cap, sizeof(void *)),
     };
     return arena_failed(facts.arena) ? err_oom(err) : 0;
 }

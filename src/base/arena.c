@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/asan.h"
+
 #define CHUNK_FIRST ((size_t)4 << 10)
 #define CHUNK_MOST ((size_t)256 << 10)
 #define ALIGNMENT _Alignof(max_align_t)
@@ -29,10 +31,14 @@ void arena_init_for(struct arena *arena, size_t size)
     *arena = (struct arena){.first = size};
 }
 
-/* For what is made and freed with every command, whose page is better kept than asked for again. */
-static bool is_small(size_t size)
+/*
+ * For what is made and freed with every command, whose page is better kept than asked for again. And for
+ * AddressSanitizer, which knows the heap: it follows pointers in it to what they keep from being a leak, and forgets
+ * what it knew of a stack that was in it.
+ */
+static bool is_on_heap(size_t size)
 {
-    return size <= CHUNK_FIRST;
+    return BASE_ASAN || size <= CHUNK_FIRST;
 }
 
 void arena_clear(struct arena *arena)
@@ -42,7 +48,7 @@ void arena_clear(struct arena *arena)
     while (chunk) {
         struct arena_chunk *next = chunk->next;
 
-        if (is_small(chunk->size))
+        if (is_on_heap(chunk->size))
             free(chunk);
         else
             munmap(chunk, chunk->size);
@@ -62,7 +68,7 @@ bool arena_failed(const struct arena *arena)
  */
 static struct arena_chunk *new_chunk(size_t size, bool first)
 {
-    if (is_small(size))
+    if (is_on_heap(size))
         return calloc(1, size);
     void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | (first ? MAP_POPULATE : 0), -1, 0);

@@ -56,15 +56,23 @@ static int build(const struct policy *policy, struct plan *plan, struct hutch_er
 /* What the default profile needs, and what a sandbox and its run put beside it. */
 #define PLAN_BYTES ((size_t)60 << 10)
 
-int plan_build(const struct policy *policy, struct plan **ret, struct hutch_error *err)
+struct plan *plan_new(void)
 {
     struct arena arena;
+
     arena_init_for(&arena, PLAN_BYTES);
     struct plan *plan = arena_alloc(&arena, sizeof *plan);
+    if (plan)
+        plan->arena = arena;
+    return plan;
+}
+
+int plan_build(const struct policy *policy, struct plan **ret, struct hutch_error *err)
+{
+    struct plan *plan = plan_new();
     if (!plan)
         return err_in(err_oom(err), "plan", err);
 
-    plan->arena = arena;
     int r = err_in(build(policy, plan, err), "plan", err);
     if (r < 0) {
         plan_free(plan);

@@ -216,6 +216,9 @@ struct plan {
     char id[17];                        /* of the sandbox */
 };
 
+/* A plan of nothing, for who fills it; free it with plan_free(). NULL when out of memory. */
+struct plan *plan_new(void);
+
 /* On success the caller owns *ret; free it with plan_free(). */
 int plan_build(const struct policy *policy, struct plan **ret, struct hutch_error *err);
 

@@ -10,19 +10,14 @@
 #include <time.h>
 #include <unistd.h>
 
-/* clang says it by another name. */
-#if !defined(__SANITIZE_ADDRESS__) && defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define __SANITIZE_ADDRESS__ 1
-#endif
-#endif
-#ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/asan_interface.h>
-#endif
-
+#include "base/asan.h"
 #include "sys/process.h"
 #include "sys/raw.h"
 #include "sys/ret.h"
+
+#if BASE_ASAN
+#include <sanitizer/asan_interface.h>
+#endif
 
 #ifndef CLONE_PIDFD
 #define CLONE_PIDFD 0x00001000
@@ -94,7 +89,7 @@ int sys_clone_namespaces(uint64_t flags, int *ret_pidfd)
  */
 static void *end_of_stack(void *stack, size_t stack_size)
 {
-#ifdef __SANITIZE_ADDRESS__
+#if BASE_ASAN
     __asan_unpoison_memory_region(stack, stack_size);
 #endif
     return (char *)stack + stack_size;

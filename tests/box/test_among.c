@@ -74,15 +74,13 @@ static void memory(void)
 /* Init, and who waits for the next command, are copies of this process: that is not the command's. */
 static void large_caller(void)
 {
-    const size_t len = (size_t)96 << 20;
-    char *data = malloc(len);
+    static char data[96 << 20];
 
-    REQUIRE(data);
-    memset(data, 1, len);
+    memset(data, 1, sizeof data);
     struct hutch_sandbox *sandbox = drive_open(LIST("--memory", "64M"));
     struct hutch_result *small = exec_script(sandbox, ":");
     CHECK_INT(HUTCH_EXITED, small->reason);
-    CHECK(small->peak_memory_bytes == HUTCH_UNKNOWN || small->peak_memory_bytes < len / 2);
+    CHECK(small->peak_memory_bytes == HUTCH_UNKNOWN || small->peak_memory_bytes < sizeof data / 2);
     hutch_result_free(small);
     check_reason(sandbox, "sleep 0.4", HUTCH_EXITED);
     check_reason(sandbox, "head -c 200M /dev/zero | tail -c 200M | wc -c", HUTCH_MEMORY);
@@ -90,7 +88,6 @@ static void large_caller(void)
     hutch_sandbox_close(sandbox);
     const struct hutch_result *result = drive_run(LIST("--memory", "64M"), LIST("true"));
     CHECK_INT(HUTCH_EXITED, result->reason);
-    free(data);
 }
 
 static void processor_time(void)

@@ -625,7 +625,8 @@ static void *map_more(void *arg)
     const struct timespec a_moment = {.tv_nsec = 20000};
 
     for (;;) {
-        mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED)
+            _exit(1);
         nanosleep(&a_moment, NULL);
     }
     return arg;

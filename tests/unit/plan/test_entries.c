@@ -17,12 +17,9 @@ static struct plan_entries entries;
 
 static int setup(void **state)
 {
-    plan = calloc(1, sizeof(*plan));
+    plan = plan_new();
     entries = (struct plan_entries){0};
-    if (!plan)
-        return -1;
-    arena_init(&plan->arena);
-    return 0;
+    return plan ? 0 : -1;
 }
 
 static int teardown(void **state)

@@ -31,10 +31,9 @@ static int build(const char *const *flags, bool privileged, struct plan **ret,
     struct policy policy;
     struct plan_entries entries = {0};
     struct resolver resolver;
-    struct plan *plan = calloc(1, sizeof(*plan));
+    struct plan *plan = plan_new();
 
     assert_non_null(plan);
-    arena_init(&plan->arena);
     plan->identity = (struct plan_identity){.uid = 7, .gid = 8, .privileged = privileged};
     plan->hostname = "box";
     policy_init(&policy);

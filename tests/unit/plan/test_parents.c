@@ -57,10 +57,9 @@ static void closed_directories_above_grants_are_opened(void **state)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct hutch_error err = {0};
         struct plan_entries entries = {0};
-        plan_auto struct plan *plan = calloc(1, sizeof(*plan));
+        plan_auto struct plan *plan = plan_new();
 
         assert_non_null(plan);
-        arena_init(&plan->arena);
         plan->identity.privileged = cases[i].privileged;
         plan->layout = cases[i].layout;
         plan_entry_add(

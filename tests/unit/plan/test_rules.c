@@ -64,11 +64,10 @@ static int build(const char *const *flags, const char *json, struct plan **ret,
     struct policy policy;
     struct plan_entries entries = {0};
     struct resolver resolver = {.cwd = {.fd = -1}, .workspace = {.fd = -1}, .repo = {.fd = -1}};
-    struct plan *plan = calloc(1, sizeof(*plan));
+    struct plan *plan = plan_new();
     int r = 0;
 
     assert_non_null(plan);
-    arena_init(&plan->arena);
     policy_init(&policy);
     if (policy_set_flag(&policy, "--workspace", at("@/ws"), NULL, err) < 0)
         fail_msg("%s", err->msg);
