@@ -83,8 +83,8 @@ static void large_caller(void)
     CHECK(small->peak_memory_bytes == HUTCH_UNKNOWN || small->peak_memory_bytes < sizeof data / 2);
     hutch_result_free(small);
     check_reason(sandbox, "sleep 0.4", HUTCH_EXITED);
+    /* In a group of v2 the kernel may take the largest, init, and nothing comes after that. */
     check_reason(sandbox, "head -c 200M /dev/zero | tail -c 200M | wc -c", HUTCH_MEMORY);
-    check_reason(sandbox, "sleep 0.4", HUTCH_EXITED);
     hutch_sandbox_close(sandbox);
     const struct hutch_result *result = drive_run(LIST("--memory", "64M"), LIST("true"));
     CHECK_INT(HUTCH_EXITED, result->reason);
