@@ -93,11 +93,16 @@ void relay_stop(struct relay *relay)
     relay->buffer = NULL;
 }
 
+bool relay_finds_nothing(int src)
+{
+    struct pollfd poll_fd = {.fd = src, .events = POLLIN};
+
+    return poll(&poll_fd, 1, 0) >= 0 && !(poll_fd.revents & POLLIN);
+}
+
 bool relay_is_idle(const struct relay *relay)
 {
-    struct pollfd poll_fd = {.fd = relay->src, .events = POLLIN};
-
-    return relay->start == relay->end && poll(&poll_fd, 1, 0) >= 0 && !(poll_fd.revents & POLLIN);
+    return relay->start == relay->end && relay_finds_nothing(relay->src);
 }
 
 static bool has_room(int fd)

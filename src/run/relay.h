@@ -70,8 +70,9 @@ static inline bool relay_is_over(const struct relay *relay)
     return relay->src < 0;
 }
 
-/* Nothing is on its way, and nothing is there to be read now. */
+/* Nothing is on its way, and nothing is there to be read now; the same of a source that no relay has yet. */
 bool relay_is_idle(const struct relay *relay);
+bool relay_finds_nothing(int src);
 
 /* Stop and close. */
 void relay_stop(struct relay *relay);

@@ -221,9 +221,9 @@ void run_free(struct hutch_run *run)
         own = run->owner ? run->box : NULL;
         leave_box(run);
     }
+    /* Late: what a sandbox of its own has to wait for goes on meanwhile. The run is in that one's memory. */
     if (own)
-        box_free(
-            own); /* late: what it has to wait for goes on meanwhile. The run is in its memory. */
+        box_free(own);
     else
         free(run);
 }

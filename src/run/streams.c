@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -86,25 +85,16 @@ static int start_input(struct hutch_run *run, int *dst, bool terminal)
 
 int run_make_pipes(struct hutch_run *run, int stdio[3])
 {
-    int r = 0;
-
-    for (int i = 0; r == 0 && i < 3; i++) {
+    for (int i = 0; i < 3; i++) {
         int ends[2];
-        r = ret_errno(pipe2(ends, O_CLOEXEC));
+        int r = ret_errno(pipe2(ends, O_CLOEXEC));
         if (r < 0)
             return r;
         run->pipes[i] = ends[i == 0];
         stdio[i] = ends[i != 0];
     }
     /* The caller may write at once, or close it. */
-    return run->stdin_open ? start_input(run, &run->pipes[0], false) : r;
-}
-
-static bool is_empty(int fd)
-{
-    struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
-
-    return poll(&poll_fd, 1, 0) >= 0 && !(poll_fd.revents & POLLIN);
+    return run->stdin_open ? start_input(run, &run->pipes[0], false) : 0;
 }
 
 int run_connect_pipes(struct hutch_run *run, bool over)
@@ -118,7 +108,7 @@ int run_connect_pipes(struct hutch_run *run, bool over)
     for (int i = 1; r == 0 && i < 3; i++) {
         if (run->pipes[i] < 0)
             continue;
-        if (over && is_empty(run->pipes[i]))
+        if (over && relay_finds_nothing(run->pipes[i]))
             fd_close(&run->pipes[i]);
         else
             r = start_output(run, i, &run->pipes[i]);

@@ -163,6 +163,8 @@ static void start(struct init *init, const struct proto_request *request, struct
     int master = -1;
 
     init_must_be_ready(init);
+    if (!notify_has_room(&init->notify))
+        notify_drop_ended(&init->notify);
     if (!run || !notify_has_room(&init->notify)) {
         exec_failed(init, request, EXEC_STEP_ROOM, run ? -EMFILE : -EBUSY);
         return;
