@@ -146,10 +146,17 @@ static const struct sandbox_ops native_ops = {
     .free = native_free,
 };
 
-/* Where init says which process is its spare. */
+/* How far from a sandbox's other memory its page is that init shares. */
+#define SHARED_AWAY ((uintptr_t)1 << 32)
+
+/*
+ * Where init says which process is its spare. Away from the arenas of sandboxes: those are one mapping to the kernel
+ * as long as nothing lies between them, and every later init has a copy of each.
+ */
 static int share_spare(struct native *native)
 {
-    void *shared = mmap(NULL, sizeof *native->spare, PROT_READ | PROT_WRITE,
+    void *away = (void *)(((uintptr_t)native - SHARED_AWAY) & ~(uintptr_t)0xffff);
+    void *shared = mmap(away, sizeof *native->spare, PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
     if (shared == MAP_FAILED)
