@@ -94,6 +94,8 @@ static void on_walked(struct disk *disk, uint64_t bytes)
     uint64_t found = disk->beyond ? growth_found(disk->growth) : NUM_NO_LIMIT;
 
     disk->bytes = bytes;
+    if (!disk->plan->lasting)
+        return; /* there is no other run */
     disk->beyond = found == NUM_NO_LIMIT ? bytes >= limit : found >= limit;
     disk->found = disk->beyond ? found : NUM_NO_LIMIT;
     if (disk->least_found > disk->found || !disk->beyond)
@@ -156,7 +158,7 @@ void disk_measure_last(struct disk *disk)
         return;
     measure_to_end(disk, disk->beyond);
     /* The next run begins where this one has left it. */
-    if (disk->plan->lasting && disk->beyond && disk->found == NUM_NO_LIMIT)
+    if (disk->beyond && disk->found == NUM_NO_LIMIT)
         measure_to_end(disk, true);
 }
 

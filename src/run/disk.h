@@ -17,7 +17,7 @@ struct disk {
     const struct plan *plan;
     struct growth *growth; /* NULL: nothing to watch */
     bool nested_known;     /* what is mounted below the directories */
-    bool beyond;           /* the limit, by the last walk */
+    bool beyond;           /* the limit, by the last walk; of a sandbox that lasts */
     uint64_t bytes;        /* added, as measured last */
     /* Beyond the limit, by walks that went to their end; NUM_NO_LIMIT: not known. */
     uint64_t found;
