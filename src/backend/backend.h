@@ -142,6 +142,8 @@ struct backend {
                  struct hutch_error *err);
     /* What it enforces of this plan; ends with a NULL name. NULL when out of memory. */
     const struct hutch_fact *(*enforced)(const struct plan *plan, struct arena *arena);
+    /* The fact of these that a failure of its own shows to be missing; NULL: none, or not its own. */
+    const char *(*blamed_fact)(const struct hutch_error *error);
 };
 
 extern const struct backend backend_native;

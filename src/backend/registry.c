@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backend/backend.h"
-#include "backend/native/describe.h"
 #include "base/str.h"
 
 /* Strongest first. */
@@ -24,5 +23,9 @@ int backend_choose(const struct plan *plan, const struct backend **ret, struct h
 
 const char *backend_blamed_fact(const struct hutch_error *error)
 {
-    return native_blamed_fact(error);
+    const char *fact = NULL;
+
+    for (size_t i = 0; !fact && i < ARRAY_LEN(backends); i++)
+        fact = backends[i]->blamed_fact(error);
+    return fact;
 }

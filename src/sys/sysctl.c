@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sys/sysctl.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "sys/ret.h"
+#include "sys/path.h"
 
 #define NAME_MOST 128
 
@@ -19,7 +20,7 @@ int sys_sysctl_read(const char *name, char *out, size_t size)
     if (used + len >= sizeof path)
         return -ENAMETOOLONG;
     memcpy(path + used, name, len + 1);
-    fd_auto int fd = ret_errno(open(path, O_RDONLY | O_CLOEXEC));
+    fd_auto int fd = sys_open(path, O_RDONLY);
     if (fd < 0)
         return fd;
     ssize_t got = read(fd, out, size - 1);

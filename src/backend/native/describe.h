@@ -19,7 +19,7 @@ int native_describe_setup(const struct plan *plan, enum proto_step step, uint32_
 int native_describe_exec(const struct plan_command *command, enum proto_exec_step step, int error,
                          struct hutch_error *err);
 
-/* See backend_blamed_fact(). */
+/* Of struct backend. */
 const char *native_blamed_fact(const struct hutch_error *error);
 
 /* What was refused, in words. */

@@ -289,6 +289,8 @@ static void report_exit(struct init *init, pid_t pid, const struct sys_exit *end
             continue;
         uint64_t at_ns = sys_clock_ns(CLOCK_MONOTONIC);
         uint32_t left = run->last ? sweep(init) : 0;
+        struct rusage usage = run->last ? whole_usage(init, &ended->usage) : ended->usage;
+        forget_copy(&usage);
         tree_end(&init->seen, pid);
         run->pid = 0;
         init_answer(init,
@@ -300,7 +302,7 @@ static void report_exit(struct init *init, pid_t pid, const struct sys_exit *end
                         .at_ns = at_ns,
                         .unreported = run->reports.untold + init->nobodys.untold,
                         .left = left,
-                        .usage = run->last ? whole_usage(init, &ended->usage) : ended->usage,
+                        .usage = usage,
                     },
                     NULL, 0);
         init->nobodys.untold = 0;
@@ -325,7 +327,6 @@ static void serve_signals(struct init *init)
         /* What the process of the only command has failed with is that command's failure. */
         if (pid == init->spare_pid && (init->plan->lasting || !init->spare.error))
             init_drop_spare(init);
-        forget_copy(&ended.usage);
         report_exit(init, pid, &ended);
     }
 }

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include "backend/native/account.h"
+#include "backend/native/describe.h"
 #include "backend/native/engine.h"
 #include "base/err.h"
 #include "base/fd.h"
@@ -257,4 +258,5 @@ const struct backend backend_native = {
     .check = native_check,
     .start = native_start,
     .enforced = native_enforced,
+    .blamed_fact = native_blamed_fact,
 };

@@ -599,6 +599,16 @@ static void files_in_memory_count(void **state)
     is_memory(measure().peak_memory_bytes, 32 * MIB);
 }
 
+static _Noreturn void wait_in_vfork(void)
+{
+    if (syscall(SYS_clone, CLONE_VM | CLONE_VFORK | SIGCHLD, NULL, NULL, NULL, 0) == 0) {
+        say();
+        for (;;)
+            syscall(SYS_pause);
+    }
+    _exit(0);
+}
+
 /* A child by vfork() has its parent's memory for a moment: not twice as much. */
 static void starting_a_program_is_not_memory(void **state)
 {
@@ -607,12 +617,7 @@ static void starting_a_program_is_not_memory(void **state)
     assert_true(pid >= 0);
     if (pid == 0) {
         take(40 * MIB, MAP_PRIVATE);
-        if (syscall(SYS_clone, CLONE_VM | CLONE_VFORK | SIGCHLD, NULL, NULL, NULL, 0) == 0) {
-            say();
-            for (;;)
-                syscall(SYS_pause);
-        }
-        _exit(0);
+        wait_in_vfork();
     }
     hear(1);
     is_memory(measure().memory_bytes, 40 * MIB);
@@ -645,12 +650,7 @@ static void starting_a_program_beside_threads(void **state)
         take(40 * MIB, MAP_PRIVATE);
         if (pthread_create(&thread, NULL, map_more, NULL) != 0)
             _exit(1);
-        if (syscall(SYS_clone, CLONE_VM | CLONE_VFORK | SIGCHLD, NULL, NULL, NULL, 0) == 0) {
-            say();
-            for (;;)
-                syscall(SYS_pause);
-        }
-        _exit(0);
+        wait_in_vfork();
     }
     hear(1);
     for (int i = 0; i < WALKS; i++)
