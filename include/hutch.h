@@ -483,7 +483,7 @@ HUTCH_API int hutch_run_close_stdin(struct hutch_run *run, struct hutch_error *e
 /* The number of a run in its sandbox, as events have it. */
 HUTCH_API uint32_t hutch_run_id(const struct hutch_run *run);
 
-/* Change the size of the command's terminal; does nothing before it has one. */
+/* Change the size of the command's terminal, or that which it will have. Nothing without one. */
 HUTCH_API int hutch_run_resize(struct hutch_run *run, uint16_t rows, uint16_t cols,
                                struct hutch_error *err);
 
@@ -907,10 +907,16 @@ HUTCH_API int hutch_file_download(struct hutch_sandbox *sandbox, const char *con
  * is kept in the sandbox's own /tmp: code that runs there can change it, as it can change every file
  * there, and it never has a meaning outside.
  *
- * HUTCH_SHELL_PTY: one interactive shell on a terminal of its own, for programs that want one. Bytes go
- * in, bytes come out. Nothing here says when a command that was typed there has ended, since all there is
- * to go by is its output, which it can make look like anything. There is hutch_shell_wait(), which waits
- * for silence.
+ * HUTCH_SHELL_PTY: the same on a terminal, for programs that want one. Every command has a new one, as its
+ * standard streams and its controlling terminal; its end is that of its process here too. The terminal is
+ * hung up then, as when a window is closed: what the command has left in the background without `setsid` or
+ * `nohup` gets SIGHUP, and who goes on writing to it an error. What all of them show is one stream, which
+ * hutch_shell_read() reads; a command's part of it is also the standard output of its result.
+ *
+ * An interactive shell is one more such command (hutch_shell_start() without one). It begins in the
+ * directory and with the exported variables of the state, and leaves it as it was. When something has ended
+ * that was typed at its prompt is not known here: all there is to go by is its output, which can be made to
+ * look like anything. Run as a command what you wait for; hutch_shell_wait() waits for silence.
  */
 struct hutch_shell;
 
@@ -938,8 +944,8 @@ struct hutch_shell_options {
 
 /*
  * Open a shell. `options` may be NULL. Events of the shell and its runs go to `on_event`, with the shell's id;
- * that a run has started with the command as it was given (`argv`: the shell, "-c", the command; of a terminal
- * the shell and "-i"). When `on_event` is NULL, those of the runs of HUTCH_SHELL_EXEC go to the sandbox's, as
+ * that a run has started with the command as it was given (`argv`: the shell, "-c", the command; of an
+ * interactive one the shell and "-i"). When `on_event` is NULL, those of the runs of HUTCH_SHELL_EXEC go to the sandbox's, as
  * of any other run, and there are no others.
  *
  * On success the caller owns *ret; close it with hutch_shell_close() before the sandbox is closed.
@@ -951,8 +957,8 @@ HUTCH_API int hutch_shell_open(struct hutch_sandbox *sandbox,
                                void *arg, struct hutch_shell **ret, struct hutch_error *err);
 
 /*
- * EXEC: run `command`, a text of the shell's language of at most 1 MiB, and wait for its end. Its input is
- * empty. `timeout_ms` is as in struct hutch_command. That it fails, is killed or makes no sense is a
+ * Run `command`, a text of the shell's language of at most 1 MiB, and wait for its end. Its input is empty; on
+ * a terminal, what somebody types, who is not there: see hutch_shell_start(). `timeout_ms` is as in struct hutch_command. That it fails, is killed or makes no sense is a
  * result, not an error. HUTCH_EBUSY while another one runs.
  *
  * On success the caller owns *ret; free it with hutch_result_free(). Blocks. For where the shell is
@@ -962,36 +968,35 @@ HUTCH_API int hutch_shell_exec(struct hutch_shell *shell, const char *command, u
                                struct hutch_result **ret, struct hutch_error *err);
 
 /*
- * EXEC: the same for programs with their own loop. Step hutch_shell_run() until it has ended, or a step has
- * failed, then call hutch_shell_finish(), before which the shell takes no other command.
+ * The same for programs with their own loop. Step hutch_shell_run() until it has ended, or a step has
+ * failed, then call hutch_shell_finish(), before which the shell takes no other command. PTY: `command` NULL
+ * is the interactive shell.
  */
 HUTCH_API int hutch_shell_start(struct hutch_shell *shell, const char *command, uint64_t timeout_ms,
                                 struct hutch_error *err);
 
 /*
- * EXEC: the run of the command that was started and not finished; PTY: that of the shell itself. NULL
- * when there is none. To step, poll, signal and cancel it; with a PTY also to write to it and to resize
- * its terminal. It stays the shell's: do not free it, and do not take its result.
+ * The run of the command that was started and not finished, or of the interactive shell. NULL when there
+ * is none. To step, poll, signal and cancel it; with a PTY also to write to it, which is to type. It stays the shell's: do not free it, and do not take its result.
  */
 HUTCH_API struct hutch_run *hutch_shell_run(const struct hutch_shell *shell);
 
 /*
  * Take the result of that run, which must have ended (HUTCH_ESTATE otherwise). The caller owns *ret; free
  * it with hutch_result_free(). A run of which a step has failed has no result: it is freed, the return is
- * negative, and the shell takes the next command. A PTY shell is over either way and can only be read from
- * and closed.
+ * negative. The shell takes the next command either way.
  */
 HUTCH_API int hutch_shell_finish(struct hutch_shell *shell, struct hutch_result **ret,
                                  struct hutch_error *err);
 
 /*
- * EXEC: change the working directory. HUTCH_ENOTFOUND, with the shell's message, when it cannot; where
+ * Change the working directory. HUTCH_ENOTFOUND, with the shell's message, when it cannot; where
  * the shell is has not changed then. Blocks for the time of a small command.
  */
 HUTCH_API int hutch_shell_cd(struct hutch_shell *shell, const char *dir, struct hutch_error *err);
 
 /*
- * EXEC: set a variable and export it; with `value` NULL unset it. HUTCH_EINVALID when `name` is not one,
+ * Set a variable and export it; with `value` NULL unset it. HUTCH_EINVALID when `name` is not one,
  * HUTCH_EDENIED when the shell refuses (it is read-only). Blocks for the time of a small command.
  */
 HUTCH_API int hutch_shell_setenv(struct hutch_shell *shell, const char *name, const char *value,
@@ -1005,14 +1010,13 @@ struct hutch_shell_state {
     size_t size;
     const char *id; /* as in events */
     enum hutch_shell_mode mode;
-    bool running;           /* EXEC: a command is not finished; PTY: the shell has not ended */
-    bool saved;             /* EXEC: the last command that ended left its state */
-    int pid;                /* inside, of the last command or of the PTY's shell; 0: not known */
-    const char *cwd;        /* EXEC: absolute, inside; PTY: NULL, not known */
-    const char *const *env; /* EXEC: "NAME=value"; ends with NULL. Empty before the first command */
-    const char *const
-        *history;           /* EXEC: the last commands, at most 1,000 of 1 MiB; ends with NULL */
-    uint64_t command_count; /* EXEC: all that were started */
+    bool running; /* a command, or the interactive shell, has not ended or is not finished */
+    bool saved;   /* the last command that ended left its state */
+    int pid; /* inside, of the last command that did, or of the interactive shell; 0: not known */
+    const char *cwd;            /* absolute, inside */
+    const char *const *env;     /* "NAME=value"; ends with NULL. Empty before the first command */
+    const char *const *history; /* the last commands, at most 1,000 of 1 MiB; ends with NULL */
+    uint64_t command_count;     /* all that were started */
 };
 
 /*
@@ -1027,6 +1031,12 @@ HUTCH_API int hutch_shell_state(struct hutch_shell *shell, struct hutch_shell_st
 HUTCH_API void hutch_shell_state_free(struct hutch_shell_state *state);
 
 /*
+ * PTY: change the size of the terminal, now and for all that follows. Does not block.
+ */
+HUTCH_API int hutch_shell_resize(struct hutch_shell *shell, uint16_t rows, uint16_t cols,
+                                 struct hutch_error *err);
+
+/*
  * PTY: copy output from position `cursor` on, counted in bytes since the shell was opened, to `data`.
  * Returns how many bytes that were, 0 when there are no more yet; *next is the cursor to go on with. When
  * it is more than `cursor` and the return together, so much was lost because it was not read in time.
@@ -1036,8 +1046,8 @@ HUTCH_API int hutch_shell_read(struct hutch_shell *shell, uint64_t cursor, void 
                                uint64_t *next, struct hutch_error *err);
 
 /*
- * PTY: step the shell until it has printed nothing for `quiet_ms`, for at most `timeout_ms` in all.
- * Returns 1 when it was quiet, 0 when the time was up, 2 when the shell has ended. Blocks.
+ * PTY: step what runs until it has printed nothing for `quiet_ms`, for at most `timeout_ms` in all.
+ * Returns 1 when it was quiet, 0 when the time was up, 2 when nothing runs any more. Blocks.
  */
 HUTCH_API int hutch_shell_wait(struct hutch_shell *shell, uint32_t quiet_ms, uint32_t timeout_ms,
                                struct hutch_error *err);

@@ -62,6 +62,7 @@ struct hutch_run {
     bool loop_known; /* to the caller, in whose sets it may be; or not all is in it any more */
     int wake; /* readable when another run's step has taken something for this one; -1: always alone */
     int terminal;      /* master, for resizing; -1 without one */
+    bool resized;      /* before there was one: `command` has the size that it is to get */
     int streams_error; /* -errno: they could not be connected */
     int pipes[3];      /* our ends until the command has started, and relays take them; -1: none */
     struct relay input;

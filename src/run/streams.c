@@ -126,7 +126,10 @@ int run_start_terminal(struct hutch_run *run, int *master)
         return in;
     run->terminal = fd_take(master);
 
-    int r = start_output(run, 1, &out);
+    int r = run->resized ? sys_terminal_resize(run->terminal, run->command.rows, run->command.cols)
+                         : 0;
+    if (r == 0)
+        r = start_output(run, 1, &out);
     return r < 0 ? r : start_input(run, &in, true);
 }
 
@@ -214,5 +217,8 @@ int run_resize(struct hutch_run *run, uint16_t rows, uint16_t cols, struct hutch
 {
     int r = run->terminal >= 0 ? sys_terminal_resize(run->terminal, rows, cols) : 0;
 
+    run->resized = true;
+    run->command.rows = rows;
+    run->command.cols = cols;
     return r < 0 ? err_sys(err, r, "tty", "cannot resize the terminal") : 0;
 }

@@ -16,12 +16,13 @@
 /* Where the arguments of a run begin that are its command. */
 enum { FIRST_PART = 4 };
 
-static int check_exec(const struct hutch_shell *shell, struct hutch_error *err)
+static int check_idle(const struct hutch_shell *shell, struct hutch_error *err)
 {
     if (!shell)
         return err_set(err, HUTCH_EINVALID, "shell", "NULL was given");
-    if (shell->mode != HUTCH_SHELL_EXEC)
-        return err_set(err, HUTCH_ESTATE, "shell", "a shell on a terminal takes no commands here");
+    if (shell->run && shell->interactive)
+        return err_set(err, HUTCH_EBUSY, "shell",
+                       "an interactive shell has the terminal: type 'exit', or open another shell");
     if (shell->run)
         return err_set(err, HUTCH_EBUSY, "shell", "its last command is not finished");
     return 0;
@@ -45,7 +46,7 @@ static unsigned cut(struct arena *arena, const char *text, size_t len, const cha
 /* What runs is a program that restores, evaluates and saves; what is told is the command. */
 static void on_event(void *arg, const struct hutch_event *event)
 {
-    const struct hutch_shell *shell = arg;
+    struct hutch_shell *shell = arg;
     const char *argv[] = {shell->program, "-c", "", NULL};
     buf_auto struct buf command;
 
@@ -58,10 +59,9 @@ static void on_event(void *arg, const struct hutch_event *event)
     shell_pass_on(shell, event, argv);
 }
 
-static int start(struct hutch_shell *shell, const char *text, uint64_t timeout_ms,
+static int start(struct hutch_shell *shell, const char *text, bool terminal, uint64_t timeout_ms,
                  struct hutch_error *err)
 {
-    struct hutch_command command = HUTCH_COMMAND_INIT;
     const char *argv[FIRST_PART + PARTS_MAX + 1] = {shell->program, "-c", NULL, shell->program};
     buf_auto struct buf script;
     struct arena arena;
@@ -74,15 +74,11 @@ static int start(struct hutch_shell *shell, const char *text, uint64_t timeout_m
     unsigned parts = cut(&arena, text, len, argv, FIRST_PART);
     prelude_command(&script, shell->dialect, shell->dir, shell->generation + 1, parts);
     argv[2] = script.data;
-    command.argv = argv;
-    command.env = shell->env;
-    command.timeout_ms = timeout_ms;
+    shell->interactive = false;
     int r = script.failed || arena_failed(&arena)
                 ? err_oom(err)
-                : hutch_sandbox_start(shell->sandbox, &command, shell->on_event ? on_event : NULL,
-                                      shell, &shell->run, err);
-    if (r == 0)
-        shell->generation++;
+                : shell_start_run(shell, argv, terminal, timeout_ms,
+                                  shell->on_event || terminal ? on_event : NULL, err);
     arena_clear(&arena);
     return r;
 }
@@ -90,12 +86,16 @@ static int start(struct hutch_shell *shell, const char *text, uint64_t timeout_m
 int hutch_shell_start(struct hutch_shell *shell, const char *command, uint64_t timeout_ms,
                       struct hutch_error *err)
 {
-    int r = check_exec(shell, err);
+    int r = check_idle(shell, err);
     if (r < 0)
         return r;
+    bool terminal = shell->mode == HUTCH_SHELL_PTY;
+    if (!command && terminal)
+        return shell_start_interactive(shell, timeout_ms, err);
     if (!command)
-        return err_set(err, HUTCH_EINVALID, "command", "NULL was given");
-    r = start(shell, command, timeout_ms, err);
+        return err_set(err, HUTCH_EINVALID, "command",
+                       "NULL was given: an interactive shell needs a terminal");
+    r = start(shell, command, terminal, timeout_ms, err);
     if (r < 0)
         return r;
     shell->count++;
@@ -123,7 +123,7 @@ static int take_result(struct hutch_shell *shell, int stepped, struct hutch_resu
     int r = stepped < 0 ? stepped : hutch_run_result(shell->run, ret, err);
 
     drop_run(shell);
-    if (r == 0 && shell->mode == HUTCH_SHELL_EXEC && (*ret)->reason == HUTCH_EXITED)
+    if (r == 0 && (*ret)->reason == HUTCH_EXITED)
         shell_drop_unfit(shell, shell->ended);
     return r;
 }
@@ -160,7 +160,7 @@ int hutch_shell_exec(struct hutch_shell *shell, const char *command, uint64_t ti
 int shell_exec(struct hutch_shell *shell, const char *command, uint64_t timeout_ms,
                struct hutch_result **ret, struct hutch_error *err)
 {
-    int r = start(shell, command, timeout_ms, err);
+    int r = start(shell, command, false, timeout_ms, err);
     return r < 0 ? r : finish(shell, ret, err);
 }
 
@@ -207,7 +207,7 @@ int shell_cd(struct hutch_shell *shell, const char *dir, struct hutch_error *err
 
 int hutch_shell_cd(struct hutch_shell *shell, const char *dir, struct hutch_error *err)
 {
-    int r = check_exec(shell, err);
+    int r = check_idle(shell, err);
 
     if (r == 0 && !dir)
         r = err_set(err, HUTCH_EINVALID, "dir", "NULL was given");
@@ -221,7 +221,7 @@ int hutch_shell_setenv(struct hutch_shell *shell, const char *name, const char *
     char shown[64];
 
     buf_init(&command, COMMAND_MAX);
-    int r = check_exec(shell, err);
+    int r = check_idle(shell, err);
     if (r < 0)
         return r;
     if (!name || !saved_is_name(name, strlen(name)))

@@ -72,7 +72,8 @@ static const char bash_restore[] =
 
 static const char bash_save[] =
     "__hutch_save() {"
-    " if [[ ${__hutch_done-} ]]; then return \"$1\"; fi; __hutch_done=1;"
+    /* A process that a signal ends between its fork and its program has our trap still. */
+    " if [[ ${__hutch_done-} || ${BASHPID-$$} != \"$$\" ]]; then return \"$1\"; fi; __hutch_done=1;"
     " builtin trap - DEBUG ERR RETURN;"
     " __hutch_x=${-//[!xv]/}; __hutch_x=${__hutch_x:+set -$__hutch_x; };"
     " builtin set +txv;" SAVE_BEGIN " __hutch_set=${SHELLOPTS:+-o ${SHELLOPTS//:/ -o }};"
@@ -162,7 +163,10 @@ void prelude_command(struct buf *out, enum prelude_dialect dialect, const char *
     add(out, bash ? bash_run : sh_run, dir, generation);
 }
 
-void prelude_terminal(struct buf *out, const char *dir)
+void prelude_interactive(struct buf *out, enum prelude_dialect dialect, const char *dir,
+                         uint64_t generation)
 {
-    add(out, "printf '%s\\n' \"$$\" >|~/pid; exec \"$1\" -i", dir, 0);
+    add(out, dialect == PRELUDE_BASH ? bash_restore : sh_restore, dir, generation);
+    add(out, BEGIN "command printf '%s\\n' \"$$\" >|~/pid; command exec \"$1\" -i", dir,
+        generation);
 }

@@ -51,5 +51,9 @@ void prelude_probe(struct buf *out, const char *dir);
 void prelude_command(struct buf *out, enum prelude_dialect dialect, const char *dir,
                      uint64_t generation, unsigned parts);
 
-/* Become the interactive shell of argument 1, and leave its pid in the file `pid`. */
-void prelude_terminal(struct buf *out, const char *dir);
+/*
+ * Become the interactive shell of argument 1, as number `generation`, with what exec keeps of the state:
+ * directory, umask, exported variables. Its pid goes to the file `pid`. It saves nothing.
+ */
+void prelude_interactive(struct buf *out, enum prelude_dialect dialect, const char *dir,
+                         uint64_t generation);

@@ -30,11 +30,15 @@ static void emit(const struct hutch_shell *shell, enum hutch_event_type type)
                     });
 }
 
-void shell_pass_on(const struct hutch_shell *shell, const struct hutch_event *event,
+void shell_pass_on(struct hutch_shell *shell, const struct hutch_event *event,
                    const char *const *argv)
 {
     struct hutch_event told = *event;
 
+    if (event->type == HUTCH_EVENT_RUN_OUTPUT && shell->on_terminal)
+        ring_add(&shell->output, event->data, event->data_len);
+    if (event->type == HUTCH_EVENT_RUN_EXITED)
+        shell->run_over = true;
     if (!shell->on_event)
         return;
     told.shell = shell->id;
@@ -44,6 +48,26 @@ void shell_pass_on(const struct hutch_shell *shell, const struct hutch_event *ev
 }
 
 /* ---- Running ---- */
+
+int shell_start_run(struct hutch_shell *shell, const char *const *argv, bool terminal,
+                    uint64_t timeout_ms, hutch_event_fn *on_event, struct hutch_error *err)
+{
+    struct hutch_command command = HUTCH_COMMAND_INIT;
+
+    command.argv = argv;
+    command.env = shell->env;
+    command.timeout_ms = timeout_ms;
+    command.tty = terminal;
+    command.rows = shell->rows;
+    command.cols = shell->cols;
+    command.stdin_open = terminal;
+    shell->on_terminal = terminal;
+    shell->run_over = false;
+    int r = hutch_sandbox_start(shell->sandbox, &command, on_event, shell, &shell->run, err);
+    if (r == 0)
+        shell->generation++;
+    return r;
+}
 
 static void keep_output(void *arg, const struct hutch_event *event)
 {
@@ -167,11 +191,7 @@ static int open_shell(struct hutch_shell *shell, const struct hutch_shell_option
     if (copy_env(shell, options->env) < 0)
         return err_oom(err);
     r = find_program(shell, options->program, err);
-    if (r < 0)
-        return r;
-    if (shell->mode == HUTCH_SHELL_PTY)
-        return shell_start_terminal(shell, options, err);
-    return options->cwd ? shell_cd(shell, options->cwd, err) : 0;
+    return r == 0 && options->cwd ? shell_cd(shell, options->cwd, err) : r;
 }
 
 /* The caller's struct may be older or newer than ours: what it does not have stays in *ret. */
@@ -202,8 +222,12 @@ int hutch_shell_open(struct hutch_sandbox *sandbox, const struct hutch_shell_opt
     struct hutch_shell *shell = calloc(1, sizeof *shell);
     if (!shell)
         return err_oom(err);
-    *shell = (struct hutch_shell){
-        .sandbox = sandbox, .mode = known.mode, .on_event = on_event, .arg = arg};
+    *shell = (struct hutch_shell){.sandbox = sandbox,
+                                  .mode = known.mode,
+                                  .on_event = on_event,
+                                  .arg = arg,
+                                  .rows = known.rows,
+                                  .cols = known.cols};
     arena_init(&shell->arena);
     ring_init(&shell->output, known.buffer_bytes ? known.buffer_bytes : 256 << 10);
 

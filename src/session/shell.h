@@ -29,18 +29,28 @@ struct hutch_shell {
     void *arg;
     struct hutch_run *run;
     bool run_over;       /* `run` has ended */
+    bool on_terminal;    /* it has one, which is what can be read */
+    bool interactive;    /* it is the shell that is typed to */
     uint64_t generation; /* of the last command that was started; 0 before the first */
     uint64_t ended;      /* the last one that has ended */
     uint64_t count;      /* commands the user has started */
     struct history history;
-    struct ring output; /* PTY */
+    struct ring output;  /* PTY, as the next two */
+    uint16_t rows, cols; /* of the next terminal */
 };
 
 /*
- * Hand on an event of a run of the shell, with the shell's id. `argv` is what run.started tells in place of
- * how the shell was made to do that.
+ * Run a program with the shell's variables, on a terminal or without; `on_event` hears of it (NULL: as the
+ * sandbox's other runs).
  */
-void shell_pass_on(const struct hutch_shell *shell, const struct hutch_event *event,
+int shell_start_run(struct hutch_shell *shell, const char *const *argv, bool terminal,
+                    uint64_t timeout_ms, hutch_event_fn *on_event, struct hutch_error *err);
+
+/*
+ * Hand on an event of such a run, with the shell's id; what a terminal shows is kept. `argv` is what
+ * run.started tells in place of how the shell was made to do that.
+ */
+void shell_pass_on(struct hutch_shell *shell, const struct hutch_event *event,
                    const char *const *argv);
 
 /* What a program in the sandbox printed to standard error, its first line, fit to be shown. */
@@ -55,5 +65,5 @@ int shell_cd(struct hutch_shell *shell, const char *dir, struct hutch_error *err
 void shell_drop_unfit(struct hutch_shell *shell, uint64_t number);
 
 /* Start the interactive shell. */
-int shell_start_terminal(struct hutch_shell *shell, const struct hutch_shell_options *options,
-                         struct hutch_error *err);
+int shell_start_interactive(struct hutch_shell *shell, uint64_t timeout_ms,
+                            struct hutch_error *err);

@@ -71,6 +71,11 @@ static void take_slot(struct arena *arena, const struct hutch_file_transfer *ok,
         *saved = found;
 }
 
+static bool is_running(const struct hutch_shell *shell)
+{
+    return shell->run && !shell->run_over;
+}
+
 static int look_inside(struct hutch_shell *shell, struct arena *arena, struct saved *saved,
                        struct hutch_error *err)
 {
@@ -82,7 +87,7 @@ static int look_inside(struct hutch_shell *shell, struct arena *arena, struct sa
         return r;
     take_slot(arena, &files->items[A_OK], &files->items[A_ENV], saved);
     take_slot(arena, &files->items[B_OK], &files->items[B_ENV], saved);
-    if (shell->mode == HUTCH_SHELL_PTY && files->items[PID].error.code == 0 &&
+    if (shell->interactive && is_running(shell) && files->items[PID].error.code == 0 &&
         saved_parse_number(files->items[PID].data, files->items[PID].len, INT_MAX, &pid))
         saved->pid = (int)pid;
     hutch_file_free(files);
@@ -114,11 +119,10 @@ static int fill(struct hutch_shell *shell, struct state *state, struct hutch_err
         .size = sizeof state->state,
         .id = arena_strdup(&state->arena, shell->id),
         .mode = shell->mode,
-        .running = shell->run != NULL && !shell->run_over,
-        .saved = shell->mode == HUTCH_SHELL_EXEC && shell->ended != 0 &&
-                 saved.generation == shell->ended,
+        .running = is_running(shell),
+        .saved = shell->ended != 0 && saved.generation == shell->ended,
         .pid = saved.pid,
-        .cwd = shell->mode == HUTCH_SHELL_EXEC ? saved.cwd : NULL,
+        .cwd = saved.cwd,
         .env = saved.env,
         .history = copy_history(&state->arena, &shell->history),
         .command_count = shell->count,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A shell on a terminal: bytes in, bytes out, and no claim about what they mean. */
+/* What a shell shows on its terminals, and the interactive one. */
 #include <limits.h>
 #include <time.h>
 
@@ -10,33 +10,21 @@ static void on_event(void *arg, const struct hutch_event *event)
 {
     struct hutch_shell *shell = arg;
 
-    if (event->type == HUTCH_EVENT_RUN_OUTPUT)
-        ring_add(&shell->output, event->data, event->data_len);
-    if (event->type == HUTCH_EVENT_RUN_EXITED)
-        shell->run_over = true;
     shell_pass_on(shell, event, (const char *const[]){shell->program, "-i", NULL});
 }
 
-int shell_start_terminal(struct hutch_shell *shell, const struct hutch_shell_options *options,
-                         struct hutch_error *err)
+int shell_start_interactive(struct hutch_shell *shell, uint64_t timeout_ms, struct hutch_error *err)
 {
-    struct hutch_command command = HUTCH_COMMAND_INIT;
     buf_auto struct buf script;
 
     buf_init(&script, PRELUDE_MAX);
-    prelude_terminal(&script, shell->dir);
+    prelude_interactive(&script, shell->dialect, shell->dir, shell->generation + 1);
     if (script.failed)
         return err_oom(err);
-    command.argv = (const char *const[]){shell->program, "-c",           script.data,
-                                         shell->program, shell->program, NULL};
-    command.cwd = options->cwd;
-    command.env = shell->env;
-    command.tty = true;
-    command.rows = options->rows;
-    command.cols = options->cols;
-    command.timeout_ms = HUTCH_UNKNOWN;
-    command.stdin_open = true;
-    return hutch_sandbox_start(shell->sandbox, &command, on_event, shell, &shell->run, err);
+    const char *const argv[] = {shell->program, "-c",           script.data,
+                                shell->program, shell->program, NULL};
+    shell->interactive = true;
+    return shell_start_run(shell, argv, true, timeout_ms, on_event, err);
 }
 
 static int check_terminal(const struct hutch_shell *shell, struct hutch_error *err)
@@ -46,6 +34,17 @@ static int check_terminal(const struct hutch_shell *shell, struct hutch_error *e
     if (shell->mode != HUTCH_SHELL_PTY)
         return err_set(err, HUTCH_ESTATE, "shell", "it has no terminal");
     return 0;
+}
+
+int hutch_shell_resize(struct hutch_shell *shell, uint16_t rows, uint16_t cols,
+                       struct hutch_error *err)
+{
+    int r = check_terminal(shell, err);
+    if (r < 0)
+        return r;
+    shell->rows = rows;
+    shell->cols = cols;
+    return shell->run ? hutch_run_resize(shell->run, rows, cols, err) : 0;
 }
 
 int hutch_shell_read(struct hutch_shell *shell, uint64_t cursor, void *data, size_t size,

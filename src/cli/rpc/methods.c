@@ -313,36 +313,39 @@ const struct method methods[] = {
      "`{}`"},
     {"server.info", method_server_info, none, "What this server is.", "`{name, version, methods}`"},
     {"shell.cd", method_shell_cd, shell_cd_params,
-     "Change the working directory of a shell of mode `exec`, and wait for that.", "`{cwd}`"},
+     "Change the working directory of a shell, and wait for that.", "`{cwd}`"},
     {"shell.close", method_shell_close, shell_params,
      "Close a shell; what runs in it is ended. Requests that wait for it are answered first.",
      "`{}`"},
     {"shell.exec", method_shell_exec, shell_exec_params,
-     "Run a command in a shell of mode `exec` and wait for its end. It begins where the one before it "
-     "ended: directory, variables, functions, options. One at a time.",
+     "Run a command in a shell and wait for its end, which is that of its process: nothing that it prints can pretend "
+     "that. It begins where the one before it ended: directory, variables, functions, options. One at a time. In mode "
+     "`pty` it has a terminal of its own, and `shell.write` and `shell.read` are for it meanwhile; beside an "
+     "interactive shell there is no place for it.",
      "a result, as `hutch run --json`, with `cwd`"},
     {"shell.open", method_shell_open, shell_open_params,
-     "Open a shell that lasts. Mode `exec` runs commands one after another, each with a result; `pty` is an "
-     "interactive shell on a terminal, which is typed to and read from.",
+     "Open a shell that lasts. It runs commands one after another, each with a result: mode `exec` without input, `pty` "
+     "on a terminal, which is typed to and read from. One of mode `pty` that is typed to or read from before "
+     "any `shell.exec` is an interactive shell.",
      "`{shell}`"},
     {"shell.read", method_shell_read, shell_read_params,
-     "Output of a shell of mode `pty`, from a place on; `dropped` says how many bytes were lost after "
-     "`cursor`.",
-     "`{data, data_base64?, cursor, dropped?, done, exit_code?, signal?}`; how the shell has ended comes "
+     "What the terminal of a shell of mode `pty` has shown, from a place on; `dropped` says how many bytes were lost "
+     "after `cursor`, `done` that all is read and nothing runs there any more.",
+     "`{data, data_base64?, cursor, dropped?, done, exit_code?, signal?}`; how what ran last has ended comes "
      "with `done`",
      .any_time = true},
     {"shell.resize", method_shell_resize, shell_resize_params,
-     "Change the size of the terminal of a shell of mode `pty`.", "`{}`"},
-    {"shell.setenv", method_shell_setenv, shell_setenv_params,
-     "Set and export a variable of a shell of mode `exec`, or unset it, and wait for that.",
+     "Change the size of the terminal of a shell of mode `pty`, also for what runs there later.",
      "`{}`"},
+    {"shell.setenv", method_shell_setenv, shell_setenv_params,
+     "Set and export a variable of a shell, or unset it, and wait for that.", "`{}`"},
     {"shell.state", method_shell_state, shell_params,
      "What a shell says about itself. Directory, variables and pid come from inside: good to show, not to "
      "decide by.",
-     "`{shell, sandbox, mode, running, saved, pid, cwd, env, history, exit_code?, signal?}`; in mode `pty` "
-     "`cwd` is null, and the last two say how it has ended"},
-    {"shell.write", method_shell_write, shell_write_params, "Type to a shell of mode `pty`.",
-     "`{}`"},
+     "`{shell, sandbox, mode, running, saved, pid, cwd, env, history, run, exit_code?, signal?}`; `run` is what runs, "
+     "for `sandbox.signal`, or null; the last two say how what ran before has ended"},
+    {"shell.write", method_shell_write, shell_write_params,
+     "Type to what runs in a shell of mode `pty`.", "`{}`"},
     {0},
 };
 

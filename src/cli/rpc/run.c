@@ -89,6 +89,8 @@ void run_step_once(struct server_run *run)
     if (r == 0 && !run->result)
         return;
     run->over = true;
+    if (run->shell)
+        shell_run_ended(run->shell, run->result);
     backlog_finish(&run->backlog);
     buf_clear(&run->input);
 }
@@ -239,12 +241,6 @@ int run_give_input(struct server_run *run, const json_t *params, struct hutch_er
     return 0;
 }
 
-int run_resize_terminal(struct server_run *run, const json_t *params, struct hutch_error *err)
-{
-    return hutch_run_resize(run->run, (uint16_t)params_count(params, "rows", 0),
-                            (uint16_t)params_count(params, "cols", 0), err);
-}
-
 int method_sandbox_write(struct server *server, const struct call *call, struct hutch_error *err)
 {
     struct server_run *run;
@@ -275,7 +271,8 @@ int method_sandbox_resize(struct server *server, const struct call *call, struct
 
     int r = find_going_on(server, call->params, &run, err);
     if (r == 0)
-        r = run_resize_terminal(run, call->params, err);
+        r = hutch_run_resize(run->run, (uint16_t)params_count(call->params, "rows", 0),
+                             (uint16_t)params_count(call->params, "cols", 0), err);
     if (r == 0)
         answer_done(&server->outbox, call->id);
     return r;

@@ -78,8 +78,11 @@ struct server_shell {
     struct hutch_shell *shell;
     char *id;
     bool pty;
-    struct server_run *run; /* the command, or the terminal's shell; NULL: none */
-    bool closing;           /* as soon as that is over */
+    bool used;              /* something was run in it */
+    struct server_run *run; /* the command, or the interactive shell; NULL: none */
+    bool ended;             /* the last one, as the next two say; -1: not that way */
+    int exit_code, signal;
+    bool closing; /* as soon as that is over */
 };
 
 struct server_sandbox {
@@ -211,12 +214,13 @@ void run_add(struct server *server, struct server_run *run);
 int run_may_start(const struct server *server, struct hutch_error *err);
 /* Input for it: the parameters `data`, `encoding` and `eof`. */
 int run_give_input(struct server_run *run, const json_t *params, struct hutch_error *err);
-int run_resize_terminal(struct server_run *run, const json_t *params, struct hutch_error *err);
 
 /* shell.c */
 bool shell_read_is_ready(const struct server_waiter *waiter);
 void shell_read_answer(struct server *server, const struct server_waiter *waiter);
 void shell_exec_answer(struct server *server, const struct server_waiter *waiter);
+/* Its run is over. */
+void shell_run_ended(struct server_shell *shell, const struct hutch_result *result);
 void server_free_shell(struct server_shell *shell);
 
 /* poll.c */

@@ -39,28 +39,20 @@ static int find_shell(struct server *server, const json_t *params, struct server
     return HUTCH_ENOTFOUND;
 }
 
-/* One of the mode that a method is for. */
-static int find_mode(struct server *server, const json_t *params, bool pty,
-                     struct server_shell **ret, struct hutch_error *err)
-{
-    int r = find_shell(server, params, ret, err);
-
-    if (r != 0 || (*ret)->pty == pty)
-        return r;
-    err_set(err, HUTCH_ESTATE, "/shell", "this is for shells of mode '%s'", pty ? "pty" : "exec");
-    return HUTCH_ESTATE;
-}
-
-/* A terminal whose shell has not ended. */
+/* One of mode `pty`. */
 static int find_terminal(struct server *server, const json_t *params, struct server_shell **ret,
                          struct hutch_error *err)
 {
-    int r = find_mode(server, params, true, ret, err);
+    int r = find_shell(server, params, ret, err);
 
-    if (r != 0 || ((*ret)->run && !(*ret)->run->over))
+    if (r != 0 || (*ret)->pty)
         return r;
-    err_set(err, HUTCH_ESTATE, "/shell", "shell '%s' has ended", (*ret)->id);
-    return HUTCH_ESTATE;
+    return err_set(err, HUTCH_ESTATE, "/shell", "this is for shells of mode 'pty'");
+}
+
+static bool is_running(const struct server_shell *shell)
+{
+    return shell->run && !shell->run->over;
 }
 
 void server_free_shell(struct server_shell *shell)
@@ -91,7 +83,34 @@ static void add_run(struct server *server, struct server_shell *shell)
     run->input_ended = !shell->pty;
     buf_init(&run->input, SIZE_MAX); /* INPUT_MAX is kept by run_give_input() */
     shell->run = run;
+    shell->used = true;
+    shell->ended = false;
     run_add(server, run);
+}
+
+/* `command` NULL: the interactive shell, for which there is time. */
+static int start(struct server *server, struct server_shell *shell, const char *command,
+                 uint64_t timeout_ms, struct hutch_error *err)
+{
+    int r = run_may_start(server, err);
+
+    if (r == 0)
+        r = hutch_shell_start(shell->shell, command, command ? timeout_ms : HUTCH_UNKNOWN, err);
+    if (r != 0)
+        return r;
+    if (shell->run) /* an interactive shell that has ended: nobody waits for its result */
+        run_drop(server, shell->run);
+    add_run(server, shell);
+    return 0;
+}
+
+void shell_run_ended(struct server_shell *shell, const struct hutch_result *result)
+{
+    bool signaled = result && result->signal > 0;
+
+    shell->ended = true;
+    shell->signal = signaled ? result->signal : -1;
+    shell->exit_code = result && !signaled ? result->exit_code : -1;
 }
 
 /* ---- Opening and closing ---- */
@@ -147,8 +166,6 @@ int method_shell_open(struct server *server, const struct call *call, struct hut
         server_free_shell(shell);
         return r;
     }
-    if (shell->pty)
-        add_run(server, shell);
     answer_json(&server->outbox, call->id, json_pack("{s:s}", "shell", shell->id));
     return 0;
 }
@@ -163,8 +180,7 @@ int method_shell_close(struct server *server, const struct call *call, struct hu
     if (r != 0)
         return r;
     shell->closing = true;
-    if (shell->run && !shell->run->over &&
-        hutch_run_cancel(shell->run->run, &shell->run->error) < 0)
+    if (is_running(shell) && hutch_run_cancel(shell->run->run, &shell->run->error) < 0)
         shell->run->over = true; /* killed when the shell is closed */
     server_wait(server, call,
                 &(struct server_waiter){
@@ -178,17 +194,14 @@ int method_shell_exec(struct server *server, const struct call *call, struct hut
 {
     struct server_shell *shell;
 
-    int r = find_mode(server, call->params, false, &shell, err);
+    int r = find_shell(server, call->params, &shell, err);
     if (r == 0)
         r = server_may_wait(server, err);
     if (r == 0)
-        r = run_may_start(server, err);
-    if (r == 0)
-        r = hutch_shell_start(shell->shell, params_string(call->params, "command"),
-                              params_duration_ms(call->params, "timeout", 0), err);
+        r = start(server, shell, params_string(call->params, "command"),
+                  params_duration_ms(call->params, "timeout", 0), err);
     if (r != 0)
         return r;
-    add_run(server, shell);
     server_wait(
         server, call,
         &(struct server_waiter){.kind = WAIT_EXEC, .sandbox = shell->sandbox, .run = shell->run});
@@ -211,7 +224,7 @@ int method_shell_cd(struct server *server, const struct call *call, struct hutch
 {
     struct server_shell *shell;
 
-    int r = find_mode(server, call->params, false, &shell, err);
+    int r = find_shell(server, call->params, &shell, err);
     if (r == 0)
         r = hutch_shell_cd(shell->shell, params_string(call->params, "dir"), err);
     if (r == 0)
@@ -223,7 +236,7 @@ int method_shell_setenv(struct server *server, const struct call *call, struct h
 {
     struct server_shell *shell;
 
-    int r = find_mode(server, call->params, false, &shell, err);
+    int r = find_shell(server, call->params, &shell, err);
     if (r == 0)
         r = hutch_shell_setenv(shell->shell, params_string(call->params, "name"),
                                params_string(call->params, "value"), err);
@@ -279,21 +292,16 @@ static json_t *env_json(const char *const *env)
     return object;
 }
 
-static bool has_ended(const struct server_shell *shell)
+static json_t *integer_or_null(int value)
 {
-    return !shell->run || shell->run->over;
+    return value >= 0 ? json_integer(value) : json_null();
 }
 
-/* How a terminal's shell has ended, as a result says it. */
+/* How what ran last has ended, as a result says it. */
 static void add_end(json_t *answer, const struct server_shell *shell)
 {
-    const struct hutch_result *result = shell->run ? shell->run->result : NULL;
-    bool exited = result && result->signal == 0 && result->exit_code >= 0;
-    bool signaled = result && result->signal > 0;
-
-    json_object_set_new(answer, "exit_code",
-                        exited ? json_integer(result->exit_code) : json_null());
-    json_object_set_new(answer, "signal", signaled ? json_integer(result->signal) : json_null());
+    json_object_set_new(answer, "exit_code", integer_or_null(shell->exit_code));
+    json_object_set_new(answer, "signal", integer_or_null(shell->signal));
 }
 
 int method_shell_state(struct server *server, const struct call *call, struct hutch_error *err)
@@ -313,7 +321,9 @@ int method_shell_state(struct server *server, const struct call *call, struct hu
                                state->cwd ? json_text_lossy(state->cwd) : json_null(), "env",
                                env_json(state->env), "history", list_json(state->history));
     hutch_shell_state_free(state);
-    if (shell->pty && has_ended(shell))
+    json_object_set_new(answer, "run",
+                        is_running(shell) ? json_integer(shell->run->id) : json_null());
+    if (shell->ended)
         add_end(answer, shell);
     answer_json(&server->outbox, call->id, answer);
     return 0;
@@ -321,11 +331,25 @@ int method_shell_state(struct server *server, const struct call *call, struct hu
 
 /* ---- Terminals ---- */
 
+/*
+ * A terminal that was not used yet shows an interactive shell to who reads from it or types. Not one that
+ * commands are run on: what is typed to one of them a moment too late is nothing to be run.
+ */
+static int begin_interactive(struct server *server, struct server_shell *shell,
+                             struct hutch_error *err)
+{
+    return shell->used ? 0 : start(server, shell, NULL, 0, err);
+}
+
 int method_shell_write(struct server *server, const struct call *call, struct hutch_error *err)
 {
     struct server_shell *shell;
 
     int r = find_terminal(server, call->params, &shell, err);
+    if (r == 0)
+        r = begin_interactive(server, shell, err);
+    if (r == 0 && !is_running(shell))
+        r = err_set(err, HUTCH_ESTATE, "/shell", "nothing runs on its terminal");
     if (r == 0)
         r = run_give_input(shell->run, call->params, err);
     if (r == 0)
@@ -339,7 +363,8 @@ int method_shell_resize(struct server *server, const struct call *call, struct h
 
     int r = find_terminal(server, call->params, &shell, err);
     if (r == 0)
-        r = run_resize_terminal(shell->run, call->params, err);
+        r = hutch_shell_resize(shell->shell, (uint16_t)params_count(call->params, "rows", 0),
+                               (uint16_t)params_count(call->params, "cols", 0), err);
     if (r == 0)
         answer_done(&server->outbox, call->id);
     return r;
@@ -353,14 +378,19 @@ int method_shell_read(struct server *server, const struct call *call, struct hut
         .deadline_ms = server_now_ms() + params_count(call->params, "wait_ms", 0),
     };
 
-    int r = find_mode(server, call->params, true, &waiter.shell, err);
+    int r = find_terminal(server, call->params, &waiter.shell, err);
     if (r == 0)
         r = server_may_wait(server, err);
     if (r != 0)
         return r;
     waiter.sandbox = waiter.shell->sandbox;
-    server_wait(server, call, &waiter);
-    return 0;
+    /* Reading may come at any time, but not starting something. */
+    if (!waiter.shell->used && !turn_is_now(server, waiter.sandbox, false))
+        return turn_wait(server, call, waiter.sandbox, false, err);
+    r = begin_interactive(server, waiter.shell, err);
+    if (r == 0)
+        server_wait(server, call, &waiter);
+    return r;
 }
 
 bool shell_read_is_ready(const struct server_waiter *waiter)
@@ -369,13 +399,13 @@ bool shell_read_is_ready(const struct server_waiter *waiter)
     char byte;
 
     /* A failure is an answer too. */
-    return has_ended(waiter->shell) || server_now_ms() >= waiter->deadline_ms ||
+    return !is_running(waiter->shell) || server_now_ms() >= waiter->deadline_ms ||
            hutch_shell_read(waiter->shell->shell, waiter->cursor, &byte, 1, &next, NULL) != 0;
 }
 
 void shell_read_answer(struct server *server, const struct server_waiter *waiter)
 {
-    bool ended = has_ended(waiter->shell);
+    bool ended = !is_running(waiter->shell);
     str_auto char *data = malloc(READ_BYTES);
     struct hutch_error err;
     uint64_t next;
@@ -403,7 +433,7 @@ void shell_read_answer(struct server *server, const struct server_waiter *waiter
         json_object_set_new(answer, "dropped", json_integer((json_int_t)dropped));
     bool done = ended && n < READ_BYTES;
     json_object_set_new(answer, "done", json_boolean(done));
-    if (done)
+    if (done && waiter->shell->ended)
         add_end(answer, waiter->shell);
     answer_json(&server->outbox, waiter->id, answer);
 }

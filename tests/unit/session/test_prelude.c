@@ -35,7 +35,10 @@ static void programs_are_one_line(void **state)
     prelude_probe(&script, DIR);
     check_text(&script);
     buf_init(&script, 1 << 16);
-    prelude_terminal(&script, DIR);
+    prelude_interactive(&script, PRELUDE_SH, DIR, 1);
+    check_text(&script);
+    buf_init(&script, 1 << 16);
+    prelude_interactive(&script, PRELUDE_BASH, DIR, 1);
     check_text(&script);
 }
 
