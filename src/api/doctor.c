@@ -115,12 +115,26 @@ static const char *userns_help(const struct hutch_error *error)
                : NULL;
 }
 
+/* The error says it too, in a sentence for who does not ask the doctor. */
+static const char *nodump_help(const struct hutch_error *error)
+{
+    return error->sys_errno ? "a /proc without subset=pid, and with nothing over /proc/sys"
+                            : "sysctl kernel.core_pattern=core";
+}
+
+static const char *help_with(const char *fact, const struct hutch_error *error)
+{
+    if (str_eq(fact, "userns"))
+        return userns_help(error);
+    return str_eq(fact, "nodump") ? nodump_help(error) : NULL;
+}
+
 static struct plan_remark blame(const char *fact, const struct hutch_error *error)
 {
     return (struct plan_remark){
         .state = HUTCH_HOST_MISSING,
         .reason = error->msg,
-        .help = str_eq(fact, "userns") ? userns_help(error) : NULL,
+        .help = help_with(fact, error),
     };
 }
 

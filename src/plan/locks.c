@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The locks beside mounts and namespaces: syscall filters, Landlock, unix sockets of the host. And
- * whether what the policy requires is there.
+ * The locks beside mounts and namespaces: syscall filters, Landlock, unix sockets of the host, core dumps.
+ * And whether what the policy requires is there.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,6 +14,7 @@
 #include "base/suggest.h"
 #include "filter/filter.h"
 #include "plan/passes.h"
+#include "sys/coredump.h"
 #include "sys/landlock.h"
 
 /* A failure to read the file: what is about all of it is blamed on who named it. */
@@ -141,8 +142,8 @@ const char *plan_sampled_limit(const struct plan *plan)
     return limits->processes_means == MEANS_SAMPLED ? "processes" : NULL;
 }
 
-static const char *const always[] = {"userns", "mountns",  "pidns",  "ipcns",
-                                     "utsns",  "cgroupns", "seccomp"};
+static const char *const always[] = {"userns", "mountns",  "pidns",   "ipcns",
+                                     "utsns",  "cgroupns", "seccomp", "nodump"};
 
 static bool is_met(const struct plan *plan, const char *want)
 {
@@ -204,12 +205,36 @@ static int refuse_requirement(const struct plan *plan, const struct policy_item 
                    "'%s' is required and would not be enforced", want);
 }
 
+/*
+ * RLIMIT_CORE keeps the memory of a command from files and from programs, but from no socket, and exec makes
+ * dumpable again what was not. There is no lock against that, so there is no plan.
+ */
+static int refuse_dumps(struct hutch_error *err)
+{
+    int r = sys_coredump_to_socket();
+
+    if (r < 0)
+        return err_sys(err, r, "nodump",
+                       "cannot tell whether the memory of commands that crash would be sent to a "
+                       "service of the host ('@' in kernel.core_pattern); start hutch where "
+                       "/proc/sys/kernel/core_pattern can be read");
+    if (r > 0)
+        return err_set(err, HUTCH_EUNSUPPORTED, "nodump",
+                       "kernel.core_pattern begins with '@': the memory of commands that crash "
+                       "would be sent to the service that listens there, and nothing could keep it "
+                       "from that; have root set it to a file name or a pipe, as with 'sysctl "
+                       "kernel.core_pattern=core'");
+    return 0;
+}
+
 int plan_pass_locks(const struct policy *policy, struct plan *plan, struct hutch_error *err)
 {
     const struct policy_value *require = &policy->values[POLICY_REQUIRE];
     int abi = sys_landlock_abi();
     int r = choose_filter(policy, plan, err);
 
+    if (r == 0)
+        r = refuse_dumps(err);
     if (r < 0)
         return r;
     plan->landlock_abi = abi > 0 ? abi : 0;

@@ -26,7 +26,7 @@ int plan_find_manager(bool *ret_is_bus);
 /* The limits that a controller could keep, and that are only looked at instead: one of them, or NULL. */
 const char *plan_sampled_limit(const struct plan *plan);
 
-/* Filters and Landlock; refuses every `require` that would not hold. After the limits. */
+/* Filters and Landlock; refuses core dumps that leave, and every `require` that would not hold. After the limits. */
 int plan_pass_locks(const struct policy *policy, struct plan *plan, struct hutch_error *err);
 
 /* What is to be at one path inside, before the steps that get it there are known. */

@@ -100,6 +100,8 @@ struct plan_remark plan_remark_on(const struct plan *plan, const char *fact)
         return remark_on_landlock(plan);
     if (str_eq(fact, "cgroup"))
         return remark_on_cgroup(plan);
+    if (str_eq(fact, "nodump"))
+        return nothing; /* or there would be no plan */
     plan_limit_rows(plan, limits);
     for (size_t i = 0; i < PLAN_LIMIT_ROWS; i++)
         if (str_eq(fact, limits[i].name))

@@ -26,6 +26,8 @@ int sys_sysctl_read(const char *name, char *out, size_t size)
     ssize_t got = read(fd, out, size - 1);
     if (got < 0)
         return -errno;
+    if (got == 0)
+        return -ENODATA;
     out[got] = '\0';
     out[strcspn(out, "\n")] = '\0';
     return 0;

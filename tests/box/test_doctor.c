@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "../unit/pidns.h"
+#include "place.h"
 #include "refuse.h"
 
 /* ---- Asking ---- */
@@ -224,28 +224,10 @@ static void user_namespaces_that_are_refused(void)
     json_decref(report_of(refusing_cli(&control, DOCTOR), 0));
 }
 
-/* What `before` of drive_start() ends with where the place cannot be had. */
-#define NO_PLACE 93
-
-/* A user namespace of one's own, in which one is user `inside`; of root's, that of an ordinary user. */
-static void enter_user_namespace(unsigned inside, int flags)
-{
-    unsigned id = box.root ? 23456 : geteuid();
-    char map[64];
-
-    if (box.root && (setresgid(id, id, id) < 0 || setresuid(id, id, id) < 0))
-        _exit(NO_PLACE);
-    prctl(PR_SET_DUMPABLE, 1);
-    snprintf(map, sizeof map, "%u %u 1", inside, id);
-    if (unshare(CLONE_NEWUSER | flags) < 0 || !pidns_write("/proc/self/uid_map", map) ||
-        !pidns_write("/proc/self/setgroups", "deny") || !pidns_write("/proc/self/gid_map", map))
-        _exit(NO_PLACE);
-}
-
 /* How many user namespaces one may have in it is its own root's to set. */
 static void allow_namespaces(void *arg)
 {
-    enter_user_namespace(0, 0);
+    place_user_namespace(0, 0);
     if (!pidns_write("/proc/sys/user/max_user_namespaces", arg))
         _exit(NO_PLACE);
 }
@@ -307,19 +289,11 @@ static void landlock_that_is_not_there(void)
     }
 }
 
-static void enter_mount_namespace(void)
-{
-    if (!box.root)
-        enter_user_namespace(geteuid(), CLONE_NEWNS);
-    else if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-        _exit(NO_PLACE);
-}
-
 /* Where the control groups were there is something else. */
 static void hide_groups(void *arg)
 {
     (void)arg;
-    enter_mount_namespace();
+    place_mount_namespace();
     if (mount("none", "/sys/fs/cgroup", "tmpfs", 0, NULL) < 0)
         _exit(NO_PLACE);
 }
@@ -348,7 +322,7 @@ static void seal_groups(void *arg)
     const unsigned recursive = 0x8000; /* AT_RECURSIVE */
 
     (void)arg;
-    enter_mount_namespace();
+    place_mount_namespace();
     if (syscall(K_SYS_mount_setattr, -1, "/sys/fs/cgroup", recursive, &attr, sizeof attr) < 0)
         _exit(NO_PLACE);
 }
@@ -375,8 +349,8 @@ static void control_groups_that_are_read_only(void)
 static void cover_proc(void *arg)
 {
     (void)arg;
-    enter_mount_namespace();
-    if (mount("none", "/proc/sys", "tmpfs", 0, NULL) < 0)
+    place_mount_namespace();
+    if (mount("none", "/proc/fs", "tmpfs", 0, NULL) < 0)
         _exit(NO_PLACE);
 }
 
@@ -386,7 +360,7 @@ static void a_proc_that_is_covered(void)
     struct drive_end end = drive_finish(&child, NULL, 0);
 
     if (end.status == NO_PLACE)
-        box_skip("nothing can be mounted over /proc/sys");
+        box_skip("nothing can be mounted over /proc/fs");
     json_t *report = report_of(end, 1);
     check_missing(report, "mountns", "unmasked /proc", NULL);
     check_state(report, "userns", "unknown");

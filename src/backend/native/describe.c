@@ -40,7 +40,7 @@ static bool is_shortage(int error)
 
 const char *native_blamed_fact(const struct hutch_error *error)
 {
-    static const char *const own_steps[] = {"cgroup", "seccomp"}; /* called as their facts are */
+    static const char *const own_steps[] = {"cgroup", "nodump", "seccomp"}; /* as their facts */
 
     if ((error->code != HUTCH_EUNSUPPORTED && !error->sys_errno) || is_shortage(error->sys_errno))
         return NULL;

@@ -231,6 +231,7 @@ static const struct hutch_fact *native_enforced(const struct plan *plan, struct 
         {"seccomp", plan->filter_name},
         {"landlock",
          plan->landlock_abi > 0 ? arena_printf(arena, "%d", plan->landlock_abi) : "false"},
+        {"nodump", "true"},
         {"unix", plan->unix_filter        ? "none"
                  : plan->socket_count > 0 ? "listed"
                                           : "private"},

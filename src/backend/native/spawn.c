@@ -85,7 +85,8 @@ static int set_limits(const struct plan_limits *limits, bool lasting)
         r = sys_use_processors((unsigned)(limits->cpus_milli / 1000));
     /*
      * No core files. Where core_pattern is a pipe the limit means nothing to the kernel, except for
-     * the value 1, with which it gives up (fs/coredump.c).
+     * the value 1, with which it gives up (fs/coredump.c). Where it is a socket there is no such
+     * value, and no plan either (plan/locks.c).
      */
     if (r == 0)
         r = set_limit(RLIMIT_CORE, 1);

@@ -44,6 +44,16 @@ static int setup(void **state)
     return chdir(scratch);
 }
 
+/* What the kernel is said to do with core dumps: sys_coredump_to_socket() of this host. */
+static int to_socket;
+
+int __wrap_sys_coredump_to_socket(void);
+
+int __wrap_sys_coredump_to_socket(void)
+{
+    return to_socket;
+}
+
 /* The two passes of locks.c, with nothing but them. */
 static int build(const char *json, struct plan *plan, struct plan_entries *entries,
                  struct hutch_error *err)
@@ -294,6 +304,7 @@ static void requirements(void **state)
     } cases[] = {
         {"userns", true, true},      {"mountns", true, true},      {"pidns", true, true},
         {"ipcns", true, true},       {"utsns", true, true},        {"cgroupns", true, true},
+        {"nodump", true, true},      {"nodumps", false, false},    {"dump", false, false},
         {"seccomp", true, true},     {"netns", true, false},       {"timeout", true, true},
         {"output", true, true},      {"open_files", true, true},   {"file_size", true, true},
         {"memory", true, true},      {"disk", true, true},         {"processes", true, true},
@@ -343,6 +354,38 @@ static void a_control_group_keeps_what_it_can(void **state)
             fail_msg("row %zu: '%s'", i, err.msg);
         policy_clear(&policy);
         arena_clear(&plan.arena);
+    }
+}
+
+static void dumps_that_would_leave(void **state)
+{
+    static const struct {
+        int to_socket, code, sys_errno;
+        const char *help;
+    } cases[] = {
+        {0, 0, 0, ""},
+        {1, HUTCH_EUNSUPPORTED, 0, "sysctl kernel.core_pattern=core"},
+        {-ENOENT, HUTCH_ESYSTEM, ENOENT, "/proc/sys/kernel/core_pattern can be read"},
+        {-EMFILE, HUTCH_ESYSTEM, EMFILE, "too many open files"},
+        {-ENOMEM, HUTCH_ENOMEM, ENOMEM, ""},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct plan plan;
+        struct plan_entries entries;
+        struct hutch_error err;
+
+        to_socket = cases[i].to_socket;
+        assert_int_equal(build("{}", &plan, &entries, &err), cases[i].code);
+        to_socket = 0;
+        assert_int_equal(err.sys_errno, cases[i].sys_errno);
+        if (!strstr(err.msg, cases[i].help) || strlen(err.msg) + 1 == sizeof(err.msg))
+            fail_msg("row %zu: '%s'", i, err.msg);
+        if (cases[i].code)
+            assert_string_equal(err.where, "nodump");
+        if (cases[i].code && !strstr(err.msg, "kernel.core_pattern"))
+            fail_msg("row %zu: '%s'", i, err.msg);
+        clear(&plan, &entries);
     }
 }
 
@@ -429,6 +472,7 @@ int main(void)
         LOCKS_TEST(sockets_that_are_refused),
         LOCKS_TEST(requirements),
         LOCKS_TEST(a_control_group_keeps_what_it_can),
+        LOCKS_TEST(dumps_that_would_leave),
         LOCKS_TEST(misspelt_requirements),
         LOCKS_TEST(landlock_is_required),
         LOCKS_TEST(the_network_is_known),

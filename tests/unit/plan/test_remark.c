@@ -72,6 +72,7 @@ static void nothing_is_said_of_the_best(void **state)
         check(&plan, limits[i].name, HUTCH_HOST_OK, NULL, NULL);
     check(&plan, "landlock", HUTCH_HOST_OK, NULL, NULL);
     check(&plan, "cgroup", HUTCH_HOST_OK, NULL, NULL);
+    check(&plan, "nodump", HUTCH_HOST_OK, NULL, NULL);
     for (size_t i = 0; i < ARRAY_LEN(by_a_run); i++)
         check(&plan, by_a_run[i], HUTCH_HOST_UNKNOWN, NULL, NULL);
     /* The kernel counts processes as well without a group, and no limit is no lack. */

@@ -38,6 +38,9 @@ static void what_cannot_be_read(void **state)
     assert_int_equal(sys_sysctl_read("kernel", text, sizeof(text)), -EISDIR);
     assert_int_equal(sys_sysctl_read(longest, text, sizeof(text)), -ENAMETOOLONG);
     assert_string_equal(text, "kept");
+    /* What containers put over a file that they hide. */
+    assert_int_equal(sys_sysctl_read("../../dev/null", text, sizeof(text)), -ENODATA);
+    assert_string_equal(text, "kept");
 }
 
 int main(void)
