@@ -44,9 +44,10 @@
 /*
  * A child that has just been forked has its parent's memory, by vfork() the very same, and must not
  * count as a second program of that size. Not for longer than spawning a program takes: in this
- * time it cannot have written to much of it.
+ * time it cannot have written to much of it. Nor with more in memory than its parent has.
  */
 #define YOUNG_MS 100U
+#define YOUNG_MORE_BYTES (UINT64_C(1) << 20)
 
 /* Of one walk, and walks of one confirmation: somebody may always come and go. */
 #define LISTS_MAX 8
@@ -64,6 +65,7 @@ int account_new(const struct account_args *args, struct account **ret)
                                                             : TABLE_MAX;
     account->args = *args;
     account->ticks_per_second = (uint64_t)sysconf(_SC_CLK_TCK);
+    account->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
     account->table_max = room;
     account->credit_ns = CREDIT_MAX_NS;
     account->credited_ns = sys_clock_ns(CLOCK_MONOTONIC);
@@ -127,18 +129,25 @@ static uint64_t ticks_now(const struct account *account)
     return sys_clock_ns(CLOCK_BOOTTIME) / (1000000000U / account->ticks_per_second);
 }
 
-/* Also when the parent has grown, or shrunk, since it was looked at. */
-static bool has_size_of(const struct account *account, const struct seen *parent, uint64_t bytes)
+static bool is_between(uint64_t value, uint64_t a, uint64_t b)
 {
-    uint64_t then = parent->virtual_bytes;
+    return a < b ? value >= a && value <= b : value >= b && value <= a;
+}
+
+/* Also when the parent has grown, or shrunk, since it was looked at. */
+static bool has_size_of(const struct account *account, const struct seen *parent,
+                        const struct sys_procstat *stat)
+{
+    const uint64_t more = YOUNG_MORE_BYTES / account->page_bytes;
+    uint64_t resident = parent->resident_pages;
     struct sys_procstat now;
 
-    if (bytes == then)
+    if (stat->virtual_bytes == parent->virtual_bytes && stat->resident_pages <= resident + more)
         return true;
     if (sys_procstat_read(account->args.proc, parent->pid, &now) < 0 || now.ending)
         return false;
-    return (bytes > then && bytes <= now.virtual_bytes) ||
-           (bytes < then && bytes >= now.virtual_bytes);
+    return is_between(stat->virtual_bytes, parent->virtual_bytes, now.virtual_bytes) &&
+           stat->resident_pages <= max(resident, now.resident_pages) + more;
 }
 
 /* A program that is being started, not one of its parent's size. */
@@ -149,7 +158,7 @@ static bool is_echo(struct account *account, const struct sys_procstat *stat)
     if (!stat->unexecuted || ticks_now(account) > stat->start_ticks + young)
         return false;
     const struct seen *parent = account_find(account->now, account->now_count, stat->parent);
-    return parent && has_size_of(account, parent, stat->virtual_bytes);
+    return parent && has_size_of(account, parent, stat);
 }
 
 /* Who cannot be asked for every page counts with all that it has mapped, if it is still there. */

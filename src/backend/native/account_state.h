@@ -51,6 +51,7 @@ struct sums {
 struct account {
     struct account_args args;
     uint64_t ticks_per_second;
+    uint64_t page_bytes;
     size_t table_max;
     struct seen *last; /* by rising pid */
     size_t last_count;

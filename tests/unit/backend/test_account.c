@@ -582,6 +582,27 @@ static void young_children_hide_nothing(void **state)
     is_memory(measure().memory_bytes, 40 * MIB);
 }
 
+static void reserve_and_fork(void)
+{
+    char *room = mmap(NULL, 200 * MIB, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (room == MAP_FAILED || fork() != 0)
+        wait_forever();
+    for (size_t i = 0; i < 40 * MIB; i += 4096)
+        *(volatile char *)(room + i) = 1;
+    wait_forever();
+}
+
+/* As large as its parent, which has set it all aside and used nothing of it. */
+static void young_children_count_with_what_is_their_own(void **state)
+{
+    start(20 * MIB);
+    child(reserve_and_fork);
+    hear(2);
+    is_memory(measure().memory_bytes, 40 * MIB);
+}
+
 static void files_in_memory_count(void **state)
 {
     static char data[MIB];
@@ -765,6 +786,8 @@ static int run(void)
         cmocka_unit_test_setup_teardown(memory_of_those_who_go_counts_once, setup, teardown),
         cmocka_unit_test_setup_teardown(memory_that_moves_on_is_seen, setup, teardown),
         cmocka_unit_test_setup_teardown(young_children_hide_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(young_children_count_with_what_is_their_own, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(files_in_memory_count, setup, teardown),
         cmocka_unit_test_setup_teardown(starting_a_program_is_not_memory, setup, teardown),
         cmocka_unit_test_setup_teardown(starting_a_program_beside_threads, setup, teardown),
