@@ -43,7 +43,7 @@ enum mount_why {
     WHY_HOME,
     WHY_READ,
     WHY_WRITE,
-    WHY_PIN, /* a directory above a protected path: it cannot be moved away */
+    WHY_PIN, /* a directory above a protected or hidden path: it cannot be moved away */
     WHY_PROTECT,
     WHY_HIDE,
 };

@@ -5,8 +5,10 @@
  *   read     there and readable; a missing path is an error
  *   write    there and writable; a missing path is an error
  *   hide     unreadable; a missing path has nothing to hide
- *   protect  readable, never changed; every directory above it, up to the writable one, is pinned
- *            by a mount of its own, which the kernel refuses to rename or remove
+ *   protect  readable, never changed
+ *
+ * Both are found by name at every start. So every directory above such a path, up to the writable one, and
+ * every link on the way is pinned by a mount of its own, which the kernel refuses to rename or remove.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -136,8 +138,9 @@ static const char *next_place(const struct rules *rules, const char *path, size_
 }
 
 /*
- * Pin every directory from `dir`, the deepest that exists above the protected path, to the writable one:
- * mounted on itself, it cannot be renamed or removed, so nothing else can come to be at the protected name.
+ * Pin every directory from `dir`, the deepest that exists above the path, to the writable one: mounted on itself,
+ * it cannot be renamed or removed, so nothing else can come to be at a protected name, and what is hidden
+ * has no other name when the next sandbox looks for it.
  */
 static int pin_parents(struct rules *rules, const struct policy_item *item, const char *dir,
                        const struct plan_mount *cover, struct hutch_error *err)
@@ -211,27 +214,27 @@ static int guard_places(struct rules *rules, const struct policy_item *item,
     return r;
 }
 
-struct protected_item {
+struct guarded_item {
     struct rules *rules;
     const struct policy_item *item;
 };
 
 /*
- * A link on the way to a protected path is as good as the path: it must stay what it is. Mounted on
- * itself, it can still be followed, and neither removed nor replaced.
+ * A link on the way to a protected or hidden path is as good as the path: it must stay what it is. Mounted
+ * on itself, it can still be followed, and neither removed nor replaced.
  */
 static int guard_link(void *arg, const char *path, struct hutch_error *err)
 {
-    const struct protected_item *protected = arg;
+    const struct guarded_item *guarded = arg;
     struct resolved link = {.exists = true, .path = path};
 
     link.fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (link.fd < 0 || fstat(link.fd, &link.st) < 0) {
         int r = -errno;
         fd_close(&link.fd);
-        return err_sys(err, r, protected->item->origin, "cannot look at '%s'", path);
+        return err_sys(err, r, guarded->item->origin, "cannot look at '%s'", path);
     }
-    int r = guard_places(protected->rules, protected->item, &link, true, err);
+    int r = guard_places(guarded->rules, guarded->item, &link, true, err);
     fd_close(&link.fd);
     return r;
 }
@@ -336,10 +339,10 @@ static int add_denied(struct rules *rules, const struct policy_item *item, struc
  */
 static int add_protect(struct rules *rules, const struct policy_item *item, struct hutch_error *err)
 {
-    struct protected_item protected = {.rules = rules, .item = item};
+    struct guarded_item guarded = {.rules = rules, .item = item};
     struct resolved_walk walk;
 
-    int r = resolve_walk(rules->resolver, item, guard_link, &protected, &walk, err);
+    int r = resolve_walk(rules->resolver, item, guard_link, &guarded, &walk, err);
     if (r < 0)
         return r;
     if (is_idle_guard(item, walk.directory))
@@ -357,32 +360,50 @@ static int add_protect(struct rules *rules, const struct policy_item *item, stru
     return there ? guard_existing(rules, item, there, err) : err_oom(err);
 }
 
-static int add_hide(struct rules *rules, const struct policy_item *item, struct resolved *found,
-                    struct hutch_error *err)
+/* One place of a hidden path, seen through `cover`. */
+static int hide_place(struct rules *rules, const struct policy_item *item,
+                      const struct resolved *found, const char *target,
+                      const struct plan_mount *cover, struct hutch_error *err)
 {
     char shown[256];
+
+    if (str_eq(target, "/") || str_eq(target, rules->plan->workspace))
+        return err_set(err, HUTCH_EPOLICY, item->origin,
+                       "'%s' cannot be hidden: the sandbox works in it",
+                       str_printable(item->text, shown, sizeof shown));
+    plan_entry_add(rules->plan, rules->entries,
+                   (struct plan_mount){.kind = MOUNT_MASK,
+                                       .why = WHY_HIDE,
+                                       .target = target,
+                                       .source = found->path,
+                                       .origin = item->origin,
+                                       .source_fd = -1,
+                                       .directory = S_ISDIR(found->st.st_mode)});
+    return cover->writable
+               ? pin_parents(rules, item, path_parent(&rules->plan->arena, target), cover, err)
+               : 0;
+}
+
+static int add_hide(struct rules *rules, const struct policy_item *item,
+                    const struct resolved *found, struct hutch_error *err)
+{
+    struct guarded_item guarded = {.rules = rules, .item = item};
+    struct resolved_walk walk;
+    const char *target;
+    int r = 0;
 
     if (!found->exists)
         return 0;
     if (is_idle_guard(item, found->path))
         return refuse_own(item, err);
-    const char *target;
     size_t end = rules->entries->count;
-    for (size_t at = 0; (target = next_place(rules, found->path, &at, end));) {
-        if (str_eq(target, "/") || str_eq(target, rules->plan->workspace))
-            return err_set(err, HUTCH_EPOLICY, item->origin,
-                           "'%s' cannot be hidden: the sandbox works in it",
-                           str_printable(item->text, shown, sizeof shown));
-        plan_entry_add(rules->plan, rules->entries,
-                       (struct plan_mount){.kind = MOUNT_MASK,
-                                           .why = WHY_HIDE,
-                                           .target = target,
-                                           .source = found->path,
-                                           .origin = item->origin,
-                                           .source_fd = -1,
-                                           .directory = S_ISDIR(found->st.st_mode)});
+    for (size_t at = 0; r == 0 && (target = next_place(rules, found->path, &at, end));) {
+        const struct plan_mount cover = rules->entries->items[at - 1].mount;
+        r = hide_place(rules, item, found, target, &cover, err);
     }
-    return 0;
+    return r < 0 || found->direct
+               ? r
+               : resolve_walk(rules->resolver, item, guard_link, &guarded, &walk, err);
 }
 
 /* hide and protect: what is not there is fine. */

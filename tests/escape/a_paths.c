@@ -446,6 +446,11 @@ static int cwd_reaches(char **arg)
     return held("the working directory is %s", here);
 }
 
+static int move(char **arg)
+{
+    return verdict(rename(arg[0], arg[1]) == 0, "moved it");
+}
+
 const struct verb path_verbs[] = {
     {"write-file", "PATH", 1, write_file},
     {"read-file", "PATH", 1, read_file},
@@ -454,6 +459,7 @@ const struct verb path_verbs[] = {
     {"write-later", "PATH MARK", 2, write_later},
     {"mountinfo-has", "TEXT", 1, mountinfo_has},
     {"make", "open|mkdir|symlink|fifo|socket|tmpfile|link|rename PATH", 2, make},
+    {"move", "FROM TO", 2, move},
     {"move-parent", "DIR NAME", 2, move_parent},
     {"move-in", "DIR NAME", 2, move_in},
     {"via-link", "DIR NAME", 2, via_link},

@@ -19,6 +19,24 @@ def hidden(stage):
     stage.file("out/secret")
 
 
+def hidden_below(stage):
+    stage.file("work/keys/deep/secret")
+    (stage.work / "link").symlink_to("keys")
+
+
+def for_the_next(first, then, hide):
+    """What is hidden gets another name in one run, so that the next does not find it to hide it."""
+    def play(stage):
+        moved = ""
+        for verb in (first, then):
+            argv = [stage.attack, *verb] if stage.who == "control" \
+                else stage.wrap(verb, ["--hide", f"{{work}}/{hide}"])
+            code, text = stage.run(argv)
+            moved = moved or text
+        return code, f"{moved.strip()}, {text}"
+    return play
+
+
 def planted_device(kind, major, minor):
     def setup(stage):
         path = stage.work / "device"
@@ -91,6 +109,15 @@ CASES = [
          flags=["--hide", "{out}"], control=after("hidden-behind", "{out}"), bwrap=False),
     Case("B14c", "read a hidden file by its name", ["read-file", "{out}/secret"], setup=hidden,
          flags=["--hide", "{out}"], bwrap=False),
+    Case("B14d", "move the directory of a hidden file, for the next run", setup=hidden_below,
+         play=for_the_next(["move", "keys/deep", "moved"], ["read-file", "moved/secret"],
+                           "keys/deep/secret"), bwrap=False),
+    Case("B14e", "move a directory far above a hidden file, for the next run", setup=hidden_below,
+         play=for_the_next(["move", "keys", "moved"], ["read-file", "moved/deep/secret"],
+                           "keys/deep/secret"), bwrap=False),
+    Case("B14f", "take away a link to a hidden file, for the next run", setup=hidden_below,
+         play=for_the_next(["move", "link", "moved"], ["read-file", "keys/deep/secret"],
+                           "link/deep/secret"), bwrap=False),
     Case("B15a", "open_by_handle_at", ["by-handle", "{work}"], control_root=True),
     Case("B15b", "mount namespaces of the host", ["other-mount-ns"], control_root=True),
     Case("B16a", "make a disk device", ["make-device", "b", "8", "0", "node"], control_root=True),

@@ -179,7 +179,16 @@ static void rules_become_steps(void **state)
 
         {{"--hide", "@/ws/a"}, "bind+ @/ws workspace\nmask @/ws/a hide\n"},
         {{"--hide", "@/ws/file"}, "bind+ @/ws workspace\nmask @/ws/file hide\n"},
-        {{"--hide", "@/ws/to-a"}, "bind+ @/ws workspace\nmask @/ws/a hide\n"},
+        {{"--hide", "@/ws/to-a"},
+         "bind+ @/ws workspace\nmask @/ws/a hide\nbind+ @/ws/to-a pinned\n"},
+        /* what it could be moved with stays, where that could be moved */
+        {{"--hide", "@/ws/a/b/c"},
+         "bind+ @/ws workspace\nbind+ @/ws/a pinned\nbind+ @/ws/a/b pinned\nmask @/ws/a/b/c hide\n"},
+        {{"--hide", "@/ws/chain/c"},
+         "bind+ @/ws workspace\nbind+ @/ws/a pinned\nbind+ @/ws/a/b pinned\nmask @/ws/a/b/c hide\n"
+         "bind+ @/ws/chain pinned\nbind+ @/ws/chain-2 pinned\nbind+ @/ws/to-a pinned\n"},
+        {{"--read", "@/ws/a", "--hide", "@/ws/a/b/c"},
+         "bind+ @/ws workspace\nbind @/ws/a read\nmask @/ws/a/b/c hide\n"},
         {{"--hide", "@/ws/none"}, "bind+ @/ws workspace\n"},
         {{"--hide", "@/ws/gone"}, "bind+ @/ws workspace\n"},
         {{"--hide", "@/home/.ssh"}, "bind+ @/ws workspace\n"}, /* below a private /tmp */
