@@ -144,18 +144,48 @@ static const struct rule setrlimit_rules[] = {
     {{LOW(0, CORE)}, FAIL(0)},
     {{{0}}, ALLOW},
 };
-/*
- * Limits of process 1 are not the command's, though their ids are the same: at its limit of CPU time the
- * kernel would kill it, before it has undone what must not stay.
- */
+
+/* ---- Process 1, whose ids are the command's own ---- */
+
+#define PROCESS_1(arg) LOW(arg, 1)
+
+/* At its limit of CPU time the kernel would kill it, before it has undone what must not stay. */
 static const struct rule prlimit_rules[] = {
-    {{LOW(0, 1), BITS(2, ~0U)}, FAIL(EPERM)},
-    {{LOW(0, 1), HIGH_BITS(2)}, FAIL(EPERM)},
+    {{PROCESS_1(0), BITS(2, ~0U)}, FAIL(EPERM)},
+    {{PROCESS_1(0), HIGH_BITS(2)}, FAIL(EPERM)},
     {{LOW(1, CORE), BITS(2, ~0U), BITS(3, ~0U)}, FAIL(EPERM)}, /* the old value could not be told */
     {{LOW(1, CORE), BITS(2, ~0U)}, FAIL(0)},
     {{LOW(1, CORE), HIGH_BITS(2)}, FAIL(0)},
     {{{0}}, ALLOW},
 };
+
+/*
+ * It sees to it that what must not come to be goes at once, which must not wait until nobody else wants the
+ * processor; and commands that come later are as it is.
+ */
+static const struct rule schedule_rules[] = {
+    {{PROCESS_1(0)}, FAIL(EPERM)},
+    {{{0}}, ALLOW},
+};
+
+/* By its number, which is its group's too, or as one of all processes of a user. */
+#define PRIORITY_RULES(user)                                                                       \
+    {                                                                                              \
+        {{LOW(0, user)}, FAIL(EPERM)}, {{PROCESS_1(1)}, FAIL(EPERM)}, {{{0}}, ALLOW},              \
+    }
+static const struct rule setpriority_rules[] = PRIORITY_RULES(2);
+static const struct rule ioprio_rules[] = PRIORITY_RULES(3);
+
+/* SCHED_OTHER, SCHED_BATCH and SCHED_IDLE, with or without SCHED_RESET_ON_FORK. */
+static const struct rule scheduler_strict_rules[] = {
+    {{PROCESS_1(0)}, FAIL(EPERM)},
+    {{MASKED(1, ~0x40000000U, 0)}, ALLOW},
+    {{MASKED(1, ~0x40000000U, 3)}, ALLOW},
+    {{MASKED(1, ~0x40000000U, 5)}, ALLOW},
+    {{{0}}, FAIL(EPERM)},
+};
+
+/* ---- Filters and personalities ---- */
 
 /* A second listener cannot be: the kernel would answer the same. */
 static const struct rule seccomp_rules[] = {
@@ -174,14 +204,6 @@ static const struct rule personality_strict_rules[] = {
     {{{0}}, NOTIFY},
 };
 
-/* SCHED_OTHER, SCHED_BATCH and SCHED_IDLE, with or without SCHED_RESET_ON_FORK. */
-static const struct rule scheduler_strict_rules[] = {
-    {{MASKED(1, ~0x40000000U, 0)}, ALLOW},
-    {{MASKED(1, ~0x40000000U, 3)}, ALLOW},
-    {{MASKED(1, ~0x40000000U, 5)}, ALLOW},
-    {{{0}}, FAIL(EPERM)},
-};
-
 const struct rule_group rule_groups[] = {
     {calls_files, .normal = {ALLOW}},
     {calls_memory, .normal = {ALLOW}},
@@ -193,11 +215,10 @@ const struct rule_group rule_groups[] = {
     {"ptrace process_vm_readv process_vm_writev pidfd_getfd kcmp", .normal = {ALLOW},
      .strict = {NOTIFY}, .hint = DEBUGGING},
     {"mlock mlock2 mlockall mbind set_mempolicy "
-     "set_mempolicy_home_node migrate_pages move_pages sched_setattr name_to_handle_at",
+     "set_mempolicy_home_node migrate_pages move_pages name_to_handle_at",
      .normal = {ALLOW}, .strict = {FAIL(EPERM)}},
     {"io_setup io_destroy io_submit io_cancel io_getevents io_pgetevents", .normal = {ALLOW},
      .strict = {FAIL(ENOSYS)}},
-    {"sched_setscheduler", .normal = {ALLOW}, .strict = {.rules = scheduler_strict_rules}},
     {"personality", .normal = {.rules = personality_rules},
      .strict = {.rules = personality_strict_rules}, .hold = HOLD_FLOOR,
      .hint =
@@ -222,6 +243,13 @@ const struct rule_group rule_groups[] = {
     {"prctl", .normal = {.rules = prctl_rules}, .hold = HOLD_FLOOR},
     {"setrlimit", .normal = {.rules = setrlimit_rules}, .hold = HOLD_FLOOR},
     {"prlimit64", .normal = {.rules = prlimit_rules}, .hold = HOLD_FLOOR},
+    {"sched_setparam sched_setaffinity", .normal = {.rules = schedule_rules}, .hold = HOLD_FLOOR},
+    {"sched_setattr", .normal = {.rules = schedule_rules}, .strict = {FAIL(EPERM)},
+     .hold = HOLD_FLOOR},
+    {"sched_setscheduler", .normal = {.rules = schedule_rules},
+     .strict = {.rules = scheduler_strict_rules}, .hold = HOLD_FLOOR},
+    {"setpriority", .normal = {.rules = setpriority_rules}, .hold = HOLD_FLOOR},
+    {"ioprio_set", .normal = {.rules = ioprio_rules}, .hold = HOLD_FLOOR},
     {"seccomp", .normal = {.rules = seccomp_rules}, .hold = HOLD_FLOOR},
 
     /* Done on behalf, from descriptors, after a look at where it leads. */

@@ -37,11 +37,10 @@ const char calls_processes[] =
     /* ids: without capabilities these can only give up */
     "getuid geteuid getgid getegid getresuid getresgid getgroups setuid setgid setreuid "
     "setregid setresuid setresgid setfsuid setfsgid setgroups capget capset "
-    /* limits and scheduling */
-    "getrlimit getrusage getpriority setpriority sched_yield "
-    "sched_getaffinity sched_setaffinity sched_getparam sched_setparam sched_getattr "
+    /* limits and scheduling; what sets them is in rules.c */
+    "getrlimit getrusage getpriority sched_yield sched_getaffinity sched_getparam sched_getattr "
     "sched_getscheduler sched_get_priority_max sched_get_priority_min sched_rr_get_interval "
-    "ioprio_get ioprio_set getcpu "
+    "ioprio_get getcpu "
     /* the system, as far as it can be seen from here */
     "uname sysinfo times getrandom";
 

@@ -124,6 +124,53 @@ static int set_limits(char **arg)
     return verdict(prlimit(pid, RLIMIT_CPU, &limit, NULL) == 0, "set its limit of CPU time");
 }
 
+/* Whoever may change how it is scheduled may have it wait for all others. This sets what is set. */
+static int set_schedule(char **arg)
+{
+    pid_t pid = (pid_t)number(arg[0]);
+    struct sched_param none = {0};
+    cpu_set_t processors;
+
+    errno = EBUSY;
+    need(sched_getscheduler(pid) == SCHED_OTHER, "it is not scheduled as usual");
+    need(sched_getaffinity(pid, sizeof processors, &processors) == 0, "look at its processors");
+    if (sched_setscheduler(pid, SCHED_OTHER, &none) == 0 || sched_setparam(pid, &none) == 0)
+        return escaped("set its policy");
+    if (sched_setaffinity(pid, sizeof processors, &processors) == 0)
+        return escaped("set its processors");
+    if (setpriority(PRIO_PGRP, (id_t)getpgid(pid), getpriority(PRIO_PROCESS, (id_t)pid)) == 0)
+        return escaped("set the priority of its group");
+    if (syscall(SYS_ioprio_set, 1, pid, syscall(SYS_ioprio_get, 1, pid)) == 0)
+        return escaped("set its priority for the disk");
+    return verdict(setpriority(PRIO_PROCESS, (id_t)pid, getpriority(PRIO_PROCESS, (id_t)pid)) == 0,
+                   "set its priority");
+}
+
+/* What a process is, and what it starts will be: harder to live with. */
+static int burden(char **arg)
+{
+    pid_t pid = (pid_t)number(arg[0]);
+    const struct rlimit limit = {1000, 2000};
+    struct sched_param none = {0};
+
+    bool limited = prlimit(pid, RLIMIT_FSIZE, &limit, NULL) == 0;
+    bool slowed = setpriority(PRIO_PROCESS, (id_t)pid, 7) == 0;
+    return verdict(limited || slowed || sched_setscheduler(pid, SCHED_IDLE, &none) == 0,
+                   "burdened it");
+}
+
+/* Say what burden() changes. */
+static int burdens(char **arg)
+{
+    pid_t pid = (pid_t)number(arg[0]);
+    struct rlimit limit;
+
+    need(prlimit(pid, RLIMIT_FSIZE, NULL, &limit) == 0, "look at its limits");
+    return done("%ju %ju, priority %d, policy %d", (uintmax_t)limit.rlim_cur,
+                (uintmax_t)limit.rlim_max, getpriority(PRIO_PROCESS, (id_t)pid),
+                sched_getscheduler(pid));
+}
+
 /* ---- Forging the answer ---- */
 
 static void write_everything(int fd)
@@ -272,6 +319,9 @@ const struct verb process_verbs[] = {
     {"steal-fd", "PID", 1, steal_fd},
     {"compare", "PID", 1, compare},
     {"set-limits", "PID", 1, set_limits},
+    {"set-schedule", "PID", 1, set_schedule},
+    {"burden", "PID", 1, burden},
+    {"burdens", "PID", 1, burdens},
     {"forge-exit", "", 0, forge_exit},
     {"sibling-exit", "", 0, sibling_exit},
     {"exit-with", "N", 1, exit_with},

@@ -7,12 +7,14 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "backend/native/proto.h"
 #include "plan/plan.h"
+#include "sys/standing.h"
 
 struct init_args {
     const struct plan *plan;
@@ -45,6 +47,14 @@ unsigned init_mount_flags(const struct plan_mount *mount);
 /* landlock.c: the ruleset every command puts on. On failure *ret_index is the mount. */
 int init_landlock_build(const struct plan *plan, uint32_t *ret_index);
 
+/*
+ * limits.c: lower one limit of this process, or all that each command has; and whether this process, which came
+ * from init as *init was then, has exactly those, and is scheduled as init was.
+ */
+int init_limit_set(int what, uint64_t value);
+int init_limits_set(const struct plan *plan);
+bool init_limits_hold(const struct plan *plan, const struct sys_standing *init);
+
 /* spawn.c: start a command. */
 struct init_spawn {
     const struct plan *plan;
@@ -67,6 +77,7 @@ struct init_spawn {
     enum proto_exec_step step; /* out */
 
     /* Of a spare: a child that has put everything on and waits for its command. */
+    struct sys_standing init; /* as init was when it was made; not of the first */
     bool first;  /* it is there from the beginning, and makes the network if there is one to make */
     int table;   /* with that one: a lock on the descriptors, which init puts into their places */
     int placed;  /* for that one: they are there, and will stay */

@@ -23,7 +23,6 @@
 
 #include "backend/native/state.h"
 #include "base/fd.h"
-#include "base/num.h"
 #include "base/str.h"
 #include "filter/filter.h"
 #include "sys/cgroup.h"
@@ -37,61 +36,6 @@
 #include "sys/ret.h"
 #include "sys/seccomp.h"
 #include "sys/terminal.h"
-
-static int set_limit(int what, uint64_t value)
-{
-    struct rlimit limit;
-
-    if (value == NUM_NO_LIMIT)
-        return 0;
-    if (getrlimit(what, &limit) < 0)
-        return -errno;
-    /* Only root may raise a hard limit; what is lower already stays. */
-    if (limit.rlim_max > value)
-        limit.rlim_max = value;
-    limit.rlim_cur = limit.rlim_max;
-    return ret_errno(setrlimit(what, &limit));
-}
-
-/* Per process, a second lock on what is limited for all of them by other means. */
-static int set_second_limits(const struct plan_limits *limits, bool lasting)
-{
-    unsigned ours = 1 + lasting; /* init, and its spare */
-    int r = 0;
-
-    if (limits->cpu_time_ms != NUM_NO_LIMIT)
-        r = set_limit(RLIMIT_CPU, limits->cpu_time_ms / 1000 + 2);
-    /*
-     * Counted for each user namespace, which init is in too; on older kernels it would be for each
-     * user. A group keeps count of its refusals and should be the first to refuse.
-     */
-    if (r == 0 && limits->processes != NUM_NO_LIMIT && limits->processes_means != MEANS_SAMPLED)
-        r = set_limit(RLIMIT_NPROC,
-                      limits->processes + ours + (limits->processes_means == MEANS_CGROUP));
-    /*
-     * None on memory: what can be limited for a process is how much it may map, and programs built
-     * with sanitizers map terabytes that they never touch.
-     */
-    return r;
-}
-
-static int set_limits(const struct plan_limits *limits, bool lasting)
-{
-    int r = set_limit(RLIMIT_FSIZE, limits->file_size_bytes);
-
-    if (r == 0)
-        r = set_second_limits(limits, lasting);
-    if (r == 0 && limits->cpus_means == MEANS_AFFINITY)
-        r = sys_use_processors((unsigned)(limits->cpus_milli / 1000));
-    /*
-     * No core files. Where core_pattern is a pipe the limit means nothing to the kernel, except for
-     * the value 1, with which it gives up (fs/coredump.c). Where it is a socket there is no such
-     * value, and no plan either (plan/locks.c).
-     */
-    if (r == 0)
-        r = set_limit(RLIMIT_CORE, 1);
-    return r;
-}
 
 /* Before anything else: all that the command ever uses is counted. */
 static int join_groups(const struct init_spawn *spawn)
@@ -215,7 +159,7 @@ static int leave_init(const struct init_spawn *spawn)
 
     int r = ret_errno(setsid());
     if (r >= 0)
-        r = set_limits(&spawn->plan->limits, spawn->plan->lasting);
+        r = init_limits_set(spawn->plan);
     if (r < 0)
         return r;
     sigemptyset(&none);
@@ -236,7 +180,7 @@ static void arrange_streams(struct init_spawn *spawn)
     if (r < 0)
         fail(spawn, EXEC_STEP_LOCKS, r);
     /* Not before: init has more open than some commands may have. */
-    r = set_limit(RLIMIT_NOFILE, spawn->plan->limits.open_files);
+    r = init_limit_set(RLIMIT_NOFILE, spawn->plan->limits.open_files);
     if (r < 0)
         fail(spawn, EXEC_STEP_LIMITS, r);
 }
@@ -316,6 +260,9 @@ SYS_OWN_STACK static int spare_main(void *arg)
     if (r < 0)
         fail(spawn, EXEC_STEP_LOCKS, r);
     r = wait_for_go(spawn);
+    /* A command that has ended since may have changed this process; the next one is as it should be. */
+    if (r == 0 && !spawn->first && !init_limits_hold(spawn->plan, &spawn->init))
+        _exit(127);
     if (r == 0)
         r = join_groups(spawn);
     if (r < 0)

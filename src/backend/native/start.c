@@ -60,6 +60,7 @@ int init_make_spare(struct init *init)
     if (!init->plan->lasting || init->spare_pid)
         return 0;
     init->spare = init_new_spawn(init);
+    sys_standing_read(&init->spare.init);
     int pid = init_spawn_prepare(&init->spare);
     init_set_spare(init, pid < 0 ? 0 : pid);
     return pid < 0 ? pid : 0;

@@ -339,6 +339,7 @@ CASES = [
     on_process("C25f", "take descriptors of process 1", ["steal-fd"]),
     on_process("C25g", "compare with process 1", ["compare"]),
     on_process("C25h", "limits of process 1", ["set-limits"]),
+    on_process("C25i", "make process 1 wait for all others", ["set-schedule"]),
     Case("C26a", "forge the exit status by stolen descriptors",
          play=run_forged("forge-exit", "naive-init")),
     Case("C26b", "forge the exit status by a brother",

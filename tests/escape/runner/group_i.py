@@ -128,6 +128,24 @@ def process_waits(verb):
     return play
 
 
+def process_is_burdened(stage):
+    """A command lowers the limits of what waits to be the next one, and slows it down."""
+    if stage.who == "control":
+        pid = str(stage.start([stage.attack, "linger", stage.mark]).pid)
+        before = stage.run([stage.attack, "burdens", pid])
+        stage.run([stage.attack, "burden", pid])
+        after = stage.run([stage.attack, "burdens", pid])
+        return (HELD if after == before else ESCAPED), after[1]
+    server = Server(stage)
+    before = server.exec(["burdens", "0"])["stdout"]
+    for _ in range(10):
+        server.finish(server.start(["resident", "any", "-", stage.work / "stop", "burden"]))
+        after = server.exec(["burdens", "0"])["stdout"]
+        if after != before:
+            return ESCAPED, f"{after} instead of {before}"
+    return HELD, "10 commands were as the first"
+
+
 def stops_all(stage):
     """Every process is stopped as soon as it is seen: the time limit ends a command all the same."""
     stop = stage.work / "stop"
@@ -384,6 +402,8 @@ CASES = [
          play=beside_a_maker(hangs_up)),
     Case("C28r", "make a protected path, with sixty commands that are stopped", bwrap=False,
          play=beside_a_maker(too_many)),
+    Case("C28s", "limit and slow down what waits to be the next command", play=process_is_burdened,
+         bwrap=False),
     Case("I62a", "a shell: output that looks like its end", bwrap=False,
          play=forges(f"{FORGED}; (exit 7)", 7)),
     Case("I62b", "a shell: a child that prints an end meanwhile", bwrap=False,
