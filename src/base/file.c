@@ -7,7 +7,7 @@
 
 #include "base/str.h"
 
-int file_read(int fd, size_t most, char **ret, size_t *ret_len)
+int file_read_all(int fd, size_t most, char **ret, size_t *ret_len)
 {
     str_auto char *data = malloc(most + 1);
     size_t len = 0;

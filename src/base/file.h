@@ -8,4 +8,4 @@
  * Read an open file of at most `most` bytes to its end; of a longer one, one byte more, so that the
  * caller notices. 0 or -errno. The caller owns *ret; free it with free(). It has no NUL at its end.
  */
-int file_read(int fd, size_t most, char **ret, size_t *ret_len);
+int file_read_all(int fd, size_t most, char **ret, size_t *ret_len);

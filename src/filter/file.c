@@ -34,7 +34,7 @@ int filter_from_file(const char *path, struct arena *arena, struct filter *ret,
     if (!S_ISREG(info.st_mode))
         return err_set(err, HUTCH_EPOLICY, path, "is not a regular file");
     str_auto char *text = NULL;
-    int r = file_read(fd, FILTER_FILE_MAX, &text, &len);
+    int r = file_read_all(fd, FILTER_FILE_MAX, &text, &len);
     if (r < 0)
         return err_sys(err, r, path, "cannot read the seccomp profile");
     return filter_read_json(text, len, path, arena, ret, err);

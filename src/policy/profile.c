@@ -101,7 +101,7 @@ static int read_installed(struct profile *profile, struct hutch_error *err)
     if (!S_ISREG(st.st_mode))
         return err_set(err, HUTCH_EPOLICY, profile->path, "the profile '%s' is not a file",
                        profile->path);
-    int r = file_read(fd, POLICY_JSON_MAX, &profile->owned, &profile->len);
+    int r = file_read_all(fd, POLICY_JSON_MAX, &profile->owned, &profile->len);
     if (r < 0)
         return err_sys(err, r, profile->path, "cannot read the profile '%s'", profile->path);
     profile->text = profile->owned;

@@ -113,6 +113,19 @@ static void bad_input_is_refused(void)
     CHECK_HAS(drive_cli(LIST("run", "--", "true")).err, "(at HUTCH_PROFILE)");
 }
 
+/* The command has functions of its own beside the library's, all in one program. */
+static void a_filter_of_ones_own_is_read(void)
+{
+    box_file("work/filter.json",
+             "{ \"defaultAction\": \"SCMP_ACT_ALLOW\", \"syscalls\": [ "
+             "{ \"names\": [\"getcwd\"], \"action\": \"SCMP_ACT_ERRNO\", \"errnoRet\": 39 } ] }");
+    struct drive_end end = drive_cli(
+        LIST("run", "--syscalls", "filter.json", "--", "./payload", "cwd"));
+
+    CHECK_INT(0, end.status);
+    CHECK_HAS(end.out, "ENOTEMPTY");
+}
+
 static void streams_pass_through(void)
 {
     struct drive_child child = drive_start(RUN("cat", ",", "spam", "26", "2"), NULL, NULL);
@@ -925,6 +938,7 @@ int main(void)
     static const struct box_test tests[] = {
         {"status is the command's", status_is_the_commands},
         {"bad input is refused", bad_input_is_refused},
+        {"a filter of one's own is read", a_filter_of_ones_own_is_read},
         {"streams pass through", streams_pass_through},
         {"output goes to any kind of file", output_goes_to_any_kind_of_file},
         {"receiver that goes away", receiver_that_goes_away},
