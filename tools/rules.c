@@ -75,8 +75,8 @@ static const struct rule mknodat_rules[] = NODE_RULES(2);
 
 /*
  * A unix datagram socket can send to any path without connect, where nobody could look at it, so
- * there are none. Other protocols of the internet families look as if not built in: programs that
- * merely try MPTCP go on with TCP.
+ * there are none; who asks for a pair gets one of another kind from the listener. Other protocols of the
+ * internet families look as if not built in: programs that merely try MPTCP go on with TCP.
  */
 #define SOCKET_RULES(netlink)                                                                      \
     {                                                                                              \
@@ -233,9 +233,10 @@ const struct rule_group rule_groups[] = {
     {"mknodat", .normal = {.rules = mknodat_rules}, .hold = HOLD_FLOOR},
     {"socket", .normal = {.rules = socket_rules}, .strict = {.rules = socket_strict_rules},
      .hold = HOLD_FLOOR,
-     .hint = "only unix stream sockets, TCP, UDP, ping and route netlink exist in a sandbox"},
+     .hint = "only unix stream and seqpacket sockets, TCP, UDP, ping and route netlink exist in a "
+             "sandbox; unix datagrams go through pairs (socketpair)"},
     {"socketpair", .normal = {.rules = socketpair_rules}, .hold = HOLD_FLOOR,
-     .hint = "only stream and seqpacket pairs of unix sockets exist in a sandbox"},
+     .hint = "only pairs of unix sockets exist in a sandbox"},
     {"setsockopt", .normal = {.rules = setsockopt_rules}, .hold = HOLD_FLOOR},
     {"ioctl", .normal = {.rules = ioctl_rules}, .hold = HOLD_FLOOR,
      .hint = "a terminal's input, console and line discipline stay as they are: " NEVER},

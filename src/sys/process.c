@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -76,6 +77,29 @@ int sys_memory_read(pid_t pid, uint64_t address, void *data, size_t len)
     if (got < 0)
         return -errno;
     return (size_t)got == len ? 0 : -EFAULT;
+}
+
+int sys_memory_write(pid_t pid, uint64_t address, const void *data, size_t len)
+{
+    struct iovec local = {.iov_base = (void *)data, .iov_len = len};
+    struct iovec remote = {.iov_base = (void *)(uintptr_t)address, .iov_len = len};
+    ssize_t put = process_vm_writev(pid, &local, 1, &remote, 1, 0);
+
+    if (put < 0)
+        return -errno;
+    return (size_t)put == len ? 0 : -EFAULT;
+}
+
+bool sys_has_descriptors(pid_t pid, unsigned count)
+{
+    struct rlimit limit;
+    struct stat st;
+    fd_auto int dir = sys_proc_open_dir(pid, "fd");
+
+    /* Its size is how many there are. */
+    if (dir < 0 || fstat(dir, &st) < 0 || prlimit(pid, RLIMIT_NOFILE, NULL, &limit) < 0)
+        return true;
+    return st.st_size == 0 || (rlim_t)st.st_size + count <= limit.rlim_cur;
 }
 
 int sys_pidfd_kill(int pidfd, int signal)

@@ -28,6 +28,15 @@ int sys_pidfd_take(int pidfd, int fd);
 /* Read another process's memory; all of `len` bytes or an error. */
 int sys_memory_read(pid_t pid, uint64_t address, void *data, size_t len);
 
+/* Write to it, where that process could write itself. After an error some of it may be written. */
+int sys_memory_write(pid_t pid, uint64_t address, const void *data, size_t len);
+
+/*
+ * Whether another process may have `count` more descriptors. That it may when the kernel does not tell how many
+ * it has (before 6.2).
+ */
+bool sys_has_descriptors(pid_t pid, unsigned count);
+
 /* Reap the child of `pidfd`. -EAGAIN while it lives and `block` is false. Linux 5.4. */
 int sys_pidfd_wait(int pidfd, bool block, struct sys_exit *ret);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sys/seccomp.h"
 
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/ioctl.h>
 #include <string.h>
@@ -30,9 +31,18 @@ struct k_notif_resp {
     uint32_t flags;
 };
 
+struct k_notif_addfd {
+    uint64_t id;
+    uint32_t flags;
+    uint32_t srcfd;
+    uint32_t newfd;
+    uint32_t newfd_flags;
+};
+
 #define K_NOTIF_RECV _IOWR('!', 0, struct k_notif)
 #define K_NOTIF_SEND _IOWR('!', 1, struct k_notif_resp)
 #define K_NOTIF_ID_VALID _IOW('!', 2, uint64_t)
+#define K_NOTIF_ADDFD _IOW('!', 3, struct k_notif_addfd)
 #define K_NOTIF_SET_FLAGS _IOW('!', 4, uint64_t)
 #define K_NOTIF_SYNC_WAKE_UP 1UL
 
@@ -86,6 +96,14 @@ int sys_seccomp_receive(int listener, struct sys_seccomp_call *ret)
 bool sys_seccomp_waits(int listener, uint64_t id)
 {
     return notify(listener, K_NOTIF_ID_VALID, &id) == 0;
+}
+
+int sys_seccomp_give(int listener, uint64_t id, int fd, bool close_on_exec)
+{
+    struct k_notif_addfd give = {
+        .id = id, .srcfd = (uint32_t)fd, .newfd_flags = close_on_exec ? O_CLOEXEC : 0};
+
+    return ret_errno(notify(listener, K_NOTIF_ADDFD, &give));
 }
 
 int sys_seccomp_answer(int listener, uint64_t id, int64_t result)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Syscall filters, and the calls they ask somebody else about. Linux 5.5 for what is used here. */
+/* Syscall filters, and the calls they ask somebody else about. Linux 5.9 for what is used here. */
 #pragma once
 
 #include <stdbool.h>
@@ -32,6 +32,12 @@ int sys_seccomp_receive(int listener, struct sys_seccomp_call *ret);
 
 /* Whether the asker still waits; what was read of its memory or files is only its own if so. */
 bool sys_seccomp_waits(int listener, uint64_t id);
+
+/*
+ * Give the asker a descriptor; returns its number there. Waits until the asker has run, or a signal has come:
+ * -EINTR, and it has not got it. Linux 5.9.
+ */
+int sys_seccomp_give(int listener, uint64_t id, int fd, bool close_on_exec);
 
 /* Answer with a result (0 or more) or -errno. */
 int sys_seccomp_answer(int listener, uint64_t id, int64_t result);

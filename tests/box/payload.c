@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const struct verb *const tables[] = {file_verbs, net_verbs, process_verbs, report_verbs,
-                                            NULL};
+static const struct verb *const tables[] = {file_verbs,    net_verbs,    pair_verbs,
+                                            process_verbs, report_verbs, NULL};
 
 void say_result(const char *verb, const char *subject, long r)
 {

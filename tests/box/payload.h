@@ -13,6 +13,7 @@
 /* Each ends with a row without a name. */
 extern const struct verb file_verbs[];
 extern const struct verb net_verbs[];
+extern const struct verb pair_verbs[];
 extern const struct verb process_verbs[];
 extern const struct verb report_verbs[];
 

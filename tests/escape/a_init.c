@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -50,9 +51,8 @@ static void fill_listener(void)
  * Who connects on behalf of others does so without waiting, by a flag of the socket; which is the caller's,
  * who takes it away in the last moment.
  */
-static int block_init(char **arg)
+static void block_connect(void)
 {
-    struct stat st;
     pthread_t thread;
 
     fill_listener();
@@ -61,16 +61,59 @@ static int block_init(char **arg)
     for (int i = 0; i < 2; i++)
         need(pthread_create(&thread, NULL, clear_flags, NULL) == 0, "thread");
     need(pthread_create(&thread, NULL, connect_to_full, NULL) == 0, "thread");
+}
+
+static void *spin(void *arg)
+{
+    for (;;)
+        sched_getcpu();
+    return arg;
+}
+
+static void *make_pairs(void *arg)
+{
+    const struct sched_param param = {0};
+    int pair[2];
+
+    sched_setscheduler(0, SCHED_IDLE, &param); /* of this thread only */
+    for (;;)
+        if (socketpair(AF_UNIX, SOCK_DGRAM, 0, pair) == 0) {
+            close(pair[0]);
+            close(pair[1]);
+        }
+    return arg;
+}
+
+/* Who is given a descriptor takes it when it runs, which others can keep it from. */
+static void block_pair(void)
+{
+    long spinners = 2 * sysconf(_SC_NPROCESSORS_ONLN);
+    pthread_t thread;
+
+    for (long i = 0; i < spinners && i < 64; i++)
+        need(pthread_create(&thread, NULL, spin, NULL) == 0, "thread");
+    for (int i = 0; i < 8; i++)
+        need(pthread_create(&thread, NULL, make_pairs, NULL) == 0, "thread");
+}
+
+static int block_init(char **arg)
+{
+    struct stat st;
+
+    if (strcmp(arg[0], "pair") == 0)
+        block_pair();
+    else
+        block_connect();
     for (double until = now_ms() + TRY_MS; now_ms() < until;)
         usleep(1000);
-    need(mkdir(arg[0], 0755) == 0, "mkdir");
+    need(mkdir(arg[1], 0755) == 0, "mkdir");
     for (double until = now_ms() + LOOK_MS; now_ms() < until; usleep(1000))
-        if (stat(arg[0], &st) < 0 && errno == ENOENT)
-            return held("%s is gone", arg[0]);
-    return escaped("%s is still there", arg[0]);
+        if (stat(arg[1], &st) < 0 && errno == ENOENT)
+            return held("%s is gone", arg[1]);
+    return escaped("%s is still there", arg[1]);
 }
 
 const struct verb init_verbs[] = {
-    {"block-init", "PATH", 1, block_init},
+    {"block-init", "connect|pair PATH", 2, block_init},
     {0},
 };

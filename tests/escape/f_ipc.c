@@ -85,21 +85,57 @@ static int send_by_message(int fd, struct sockaddr_un *addr, socklen_t len, bool
     return (int)sendmsg(fd, &message.msg_hdr, 0);
 }
 
+static ssize_t send_named(const char *how, int fd, struct sockaddr_un *addr, socklen_t len)
+{
+    if (strcmp(how, "sendto") == 0)
+        return sendto(fd, "pwned", 5, 0, (struct sockaddr *)addr, len);
+    return send_by_message(fd, addr, len, strcmp(how, "sendmmsg") == 0);
+}
+
 /* Datagrams need no connect: the address is in the call that sends. */
 static int unix_send(char **arg)
 {
     struct sockaddr_un addr;
     socklen_t len = unix_address(&addr, arg[1]);
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    ssize_t n = -1;
 
     if (fd < 0)
         return held("socket: %s (errno %d)", strerror(errno), errno);
-    if (strcmp(arg[0], "sendto") == 0)
-        n = sendto(fd, "pwned", 5, 0, (struct sockaddr *)&addr, len);
-    else
-        n = send_by_message(fd, &addr, len, strcmp(arg[0], "sendmmsg") == 0);
-    return verdict(n == 5, text("%s to %s", arg[0], arg[1]));
+    return verdict(send_named(arg[0], fd, &addr, len) == 5, text("%s to %s", arg[0], arg[1]));
+}
+
+/* A pair is connected, but a message can name another. By what comes out of the other end, it did not. */
+static int send_from_pair(const char *how, int type, const char *path)
+{
+    struct sockaddr_un addr;
+    socklen_t len = unix_address(&addr, path);
+    char byte[8];
+    int pair[2];
+
+    if (socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, pair) < 0)
+        return held("socketpair: %s (errno %d)", strerror(errno), errno);
+    if (strcmp(how, "connect") == 0) {
+        /* Away from its other end, and to the host's. */
+        (void)connect(pair[0], &(struct sockaddr){.sa_family = AF_UNSPEC}, sizeof(sa_family_t));
+        if (connect(pair[0], (struct sockaddr *)&addr, len) == 0 && write(pair[0], "pwned", 5) == 5)
+            return escaped("connected a pair to %s", path);
+        return held("connect: %s (errno %d)", strerror(errno), errno);
+    }
+    if (send_named(how, pair[0], &addr, len) != 5)
+        return held("%s: %s (errno %d)", how, strerror(errno), errno);
+    if (recv(pair[1], byte, sizeof byte, MSG_DONTWAIT) == 5)
+        return held("%s reached the other end of the pair", how);
+    return escaped("%s from a pair to %s", how, path);
+}
+
+static int pair_send(char **arg)
+{
+    static const int types[] = {SOCK_DGRAM, SOCK_RAW, SOCK_DGRAM | SOCK_NONBLOCK};
+    int r = HELD;
+
+    for (size_t i = 0; r == HELD && i < sizeof types / sizeof *types; i++)
+        r = send_from_pair(arg[0], types[i], arg[1]);
+    return r;
 }
 
 /* Listen, for another sandbox to find us. */
@@ -177,6 +213,7 @@ const struct verb ipc_verbs[] = {
     {"unix-connect", "PATH", 1, unix_connect},
     {"unix-by", "relative|link|magic PATH", 2, unix_by},
     {"unix-send", "sendto|sendmsg|sendmmsg PATH", 2, unix_send},
+    {"pair-send", "sendto|sendmsg|sendmmsg|connect PATH", 2, pair_send},
     {"unix-listen", "PATH", 1, unix_listen},
     {"ipc-make", "KEY", 1, ipc_make},
     {"ipc-drop", "KEY", 1, ipc_drop},

@@ -21,14 +21,13 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "backend/native/brief.h"
 #include "backend/native/notify.h"
 #include "base/fd.h"
 #include "sys/path.h"
@@ -126,66 +125,15 @@ static int check_unix(const struct notify *notify, pid_t pid, struct notify_pend
     return 0;
 }
 
-/* ---- Calls on the caller's socket, which it could make wait ---- */
-
-struct brief {
-    sigset_t before;
-    bool armed;
-};
-
-static void wake(int signal)
-{
-    (void)signal; /* it has come: the call ends with EINTR */
-}
-
-/* From here on no call lasts longer than a few milliseconds. Outside of this the alarm is blocked. */
-static int begin_brief(struct brief *brief)
-{
-    static const struct itimerval tick = {.it_interval.tv_usec = 2000, .it_value.tv_usec = 2000};
-    const struct sigaction action = {.sa_handler = wake}; /* without SA_RESTART */
-    sigset_t alarm;
-
-    sigemptyset(&alarm);
-    sigaddset(&alarm, SIGALRM);
-    *brief = (struct brief){0};
-    if (sigaction(SIGALRM, &action, NULL) < 0 ||
-        sigprocmask(SIG_UNBLOCK, &alarm, &brief->before) < 0)
-        return -errno;
-    sigaddset(&brief->before, SIGALRM);
-    brief->armed = setitimer(ITIMER_REAL, &tick, NULL) == 0;
-    return brief->armed ? 0 : -errno;
-}
-
-static void end_brief(const struct brief *brief)
-{
-    static const struct itimerval off;
-
-    if (brief->armed)
-        setitimer(ITIMER_REAL, &off, NULL);
-    sigprocmask(SIG_SETMASK, &brief->before, NULL);
-}
-
-void notify_drop_socket(int *sock)
-{
-    struct brief brief;
-
-    if (*sock < 0)
-        return;
-    if (begin_brief(&brief) < 0)
-        _exit(1); /* nothing may go on that could make init wait */
-    fd_close(sock);
-    end_brief(&brief);
-}
-
 static int connect_briefly(const struct notify_pending *pending)
 {
     struct brief brief;
-    int r = begin_brief(&brief);
+    int r = brief_begin(&brief);
 
-    if (r == 0)
-        r = ret_errno(
-            connect(pending->sock, (const struct sockaddr *)&pending->address, pending->len));
-    end_brief(&brief);
+    if (r < 0)
+        return r;
+    r = ret_errno(connect(pending->sock, (const struct sockaddr *)&pending->address, pending->len));
+    brief_end(&brief);
     return r;
 }
 
@@ -235,7 +183,7 @@ int notify_connect(struct notify *notify, int listener, const struct sys_seccomp
     }
     if (r != NOTIFY_LATER) {
         pending->sock = -1;
-        notify_drop_socket(&sock);
+        brief_close(&sock);
         fd_close(&pending->target);
     }
     return r;

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "backend/native/brief.h"
 #include "base/fd.h"
 #include "base/str.h"
 #include "sys/process.h"
@@ -20,8 +21,10 @@ void notify_init(struct notify *notify, const struct plan *plan, dev_t own)
     memset(notify, 0, sizeof *notify);
     notify->plan = plan;
     notify->own = own;
-    for (size_t i = 0; i < PROTO_LISTENERS_MAX; i++)
+    for (size_t i = 0; i < PROTO_LISTENERS_MAX; i++) {
         notify->listeners[i].fd = -1;
+        notify->listeners[i].pair.ends[0] = -1;
+    }
     for (size_t i = 0; i < NOTIFY_PENDING; i++)
         notify->pending[i].sock = -1;
 }
@@ -51,12 +54,17 @@ void notify_add(struct notify *notify, int listener, uint32_t run)
     sys_seccomp_quick(listener);
 }
 
+static bool has_pair(const struct notify *notify, size_t index)
+{
+    return notify->listeners[index].pair.ends[0] >= 0;
+}
+
 size_t notify_poll_set(const struct notify *notify, struct pollfd *fds)
 {
     size_t count = 0;
 
     for (size_t i = 0; i < PROTO_LISTENERS_MAX; i++)
-        if (notify->listeners[i].fd >= 0 && !notify->listeners[i].ended)
+        if (notify->listeners[i].fd >= 0 && !notify->listeners[i].ended && !has_pair(notify, i))
             fds[count++] = (struct pollfd){.fd = notify->listeners[i].fd, .events = POLLIN};
     for (size_t i = 0; i < NOTIFY_PENDING; i++)
         if (notify->pending[i].sock >= 0 && !notify->pending[i].retry)
@@ -66,6 +74,9 @@ size_t notify_poll_set(const struct notify *notify, struct pollfd *fds)
 
 int notify_timeout(const struct notify *notify)
 {
+    for (size_t i = 0; i < PROTO_LISTENERS_MAX; i++)
+        if (has_pair(notify, i))
+            return 0; /* giving it away sleeps as well */
     for (size_t i = 0; i < NOTIFY_PENDING; i++)
         if (notify->pending[i].sock >= 0)
             return RETRY_MS; /* also to notice a caller that was killed while it waited */
@@ -127,14 +138,17 @@ static void serve_call(struct notify *notify, size_t index, const struct sys_sec
     int listener = notify->listeners[index].fd;
     struct proto_violation violation = {.kind = VIOLATION_SYSCALL};
     struct notify_pending *pending = free_pending(notify);
+    bool is_pair = notify_is_pair(call);
     int r = -EPERM;
 
     if (call->nr == SYS_connect)
         r = pending ? notify_connect(notify, listener, call, pending, &violation) : -EAGAIN;
+    else if (is_pair)
+        r = notify_pair(listener, call, &notify->listeners[index].pair);
     if (r == NOTIFY_LATER)
         return;
     /* Told first: its maker waits, and can be looked at. */
-    if (call->nr != SYS_connect || violation.kind == VIOLATION_SOCKET)
+    if ((call->nr != SYS_connect && !is_pair) || violation.kind == VIOLATION_SOCKET)
         tell(notify, index, call, &violation);
     sys_seccomp_answer(listener, call->id, r);
 }
@@ -167,8 +181,26 @@ static void serve_pending(struct notify_pending *pending)
     if (r == NOTIFY_LATER)
         return;
     sys_seccomp_answer(pending->listener, pending->id, r);
-    notify_drop_socket(&pending->sock);
+    brief_close(&pending->sock);
     fd_close(&pending->target);
+}
+
+/* One at a time: each may take a while, and everything else has its turn in between. */
+static void serve_pairs(struct notify *notify)
+{
+    size_t index = notify->turn;
+    size_t left = PROTO_LISTENERS_MAX;
+
+    do
+        index = (index + 1) % PROTO_LISTENERS_MAX;
+    while (!has_pair(notify, index) && --left > 0);
+    if (left == 0)
+        return;
+    notify->turn = index;
+    struct notify_pair *pair = &notify->listeners[index].pair;
+    int r = notify_pair_again(notify->listeners[index].fd, pair);
+    if (r != NOTIFY_LATER)
+        sys_seccomp_answer(notify->listeners[index].fd, pair->call.id, r);
 }
 
 void notify_serve(struct notify *notify, const struct pollfd *fds, size_t count)
@@ -181,6 +213,7 @@ void notify_serve(struct notify *notify, const struct pollfd *fds, size_t count)
     for (size_t i = 0; i < NOTIFY_PENDING; i++)
         if (notify->pending[i].sock >= 0)
             serve_pending(&notify->pending[i]);
+    serve_pairs(notify);
 }
 
 bool notify_has_ended(const struct notify *notify, uint32_t run)

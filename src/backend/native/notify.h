@@ -3,7 +3,8 @@
  * Calls that the filter asks about, answered by init.
  *
  * connect() is done here, on the caller's own socket and from a copy of its arguments, so that what
- * was checked is what happens. Everything else that is asked about is refused, and told.
+ * was checked is what happens. For a pair of datagram sockets the caller gets one of another kind, which can
+ * do no harm. Everything else that is asked about is refused, and told.
  */
 #pragma once
 
@@ -31,14 +32,26 @@ struct notify_pending {
     int target; /* the socket file the address names, or -1 */
 };
 
+/*
+ * A socketpair() whose caller has yet to take what it is given. One for each run, which waits with it: who keeps
+ * callers from running keeps no other run waiting.
+ */
+struct notify_pair {
+    int ends[2]; /* -1: there is none */
+    int number;  /* that the caller has for the first end; less than 0: none yet */
+    struct sys_seccomp_call call;
+};
+
 struct notify {
     const struct plan *plan;
     dev_t own; /* the file system that only this sandbox can make sockets on */
     struct {
         int fd; /* -1: free */
         uint32_t run;
-        bool ended; /* to be closed when there is time */
+        bool ended;              /* to be closed when there is time */
+        struct notify_pair pair; /* when there is one nothing else is heard here */
     } listeners[PROTO_LISTENERS_MAX];
+    size_t turn; /* the listener whose pair was tried last */
     struct notify_pending pending[NOTIFY_PENDING];
     void (*report)(void *arg, uint32_t run, const struct proto_violation *violation);
     void *arg;
@@ -75,8 +88,12 @@ void notify_drop_ended(struct notify *notify);
 int notify_connect(struct notify *notify, int listener, const struct sys_seccomp_call *call,
                    struct notify_pending *pending, struct proto_violation *violation);
 
-/* Let go of the caller's socket, which may be the last to have it. */
-void notify_drop_socket(int *sock);
-
 /* Try again, or see how it ended. Returns as above. */
 int notify_connect_again(struct notify_pending *pending);
+
+/* pair.c: whether a call is for a pair of datagram sockets. */
+bool notify_is_pair(const struct sys_seccomp_call *call);
+
+/* Make one. Returns the call's result, or NOTIFY_LATER with `pair` filled; so does who tries again. */
+int notify_pair(int listener, const struct sys_seccomp_call *call, struct notify_pair *pair);
+int notify_pair_again(int listener, struct notify_pair *pair);

@@ -366,6 +366,56 @@ static void memory_is_read(void **state)
     munmap(pages, (size_t)page);
 }
 
+static void memory_is_written(void **state)
+{
+    static volatile char word[] = "parent";
+    char data[sizeof(word)] = "";
+    struct looked_at other;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    assert_true(pages != MAP_FAILED);
+    assert_int_equal(mprotect(pages + page, page, PROT_READ), 0);
+    look_at(&other);
+    int r = sys_memory_write(other.pid, (uint64_t)(uintptr_t)word, "change", 6);
+    if (r < 0) {
+        look_away(&other);
+        assert_true(r == -EPERM || r == -ENOSYS);
+        SKIP("no process may look into another here (%s)", strerror(-r));
+    }
+    assert_string_equal((char *)word, "parent"); /* there, not here */
+    assert_int_equal(sys_memory_read(other.pid, (uint64_t)(uintptr_t)word, data, sizeof(data)), 0);
+    assert_string_equal(data, "change");
+    /* All or an error, and not where that process could not write. */
+    uint64_t end = (uint64_t)(uintptr_t)(pages + page);
+    assert_int_equal(sys_memory_write(other.pid, end - 4, "four", 4), 0);
+    assert_int_equal(sys_memory_write(other.pid, end - 2, "four", 4), -EFAULT);
+    assert_int_equal(sys_memory_write(other.pid, end, "x", 1), -EFAULT);
+    assert_int_equal(sys_memory_write(other.pid, 0, "x", 1), -EFAULT);
+    assert_int_equal(sys_memory_write(other.pid, UINT64_MAX - 1, "x", 1), -EFAULT);
+    look_away(&other);
+    assert_int_equal(sys_memory_write(other.pid, end - 4, "four", 4), -ESRCH);
+    munmap(pages, 2 * page);
+}
+
+static void descriptors_left_are_counted(void **state)
+{
+    struct rlimit before;
+    struct stat st;
+
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    unsigned open = (unsigned)open_fds();
+    struct rlimit limit = {.rlim_cur = open + 4, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    bool some = sys_has_descriptors(getpid(), 1);
+    bool many = sys_has_descriptors(getpid(), 64);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_true(some);
+    assert_true(sys_has_descriptors(-1, 1)); /* not known */
+    if (stat("/proc/self/fd", &st) == 0 && st.st_size > 0)
+        assert_false(many);
+}
+
 struct thread {
     pthread_t handle;
     int ready[2];
@@ -478,6 +528,8 @@ int main(void)
         cmocka_unit_test(signals_are_reset),
         cmocka_unit_test_teardown(descriptors_are_taken, scratch_remove),
         cmocka_unit_test(memory_is_read),
+        cmocka_unit_test(memory_is_written),
+        cmocka_unit_test(descriptors_left_are_counted),
         cmocka_unit_test(threads_have_a_pidfd),
         cmocka_unit_test(all_children_are_waited_for),
         cmocka_unit_test(a_table_of_descriptors_of_ones_own),

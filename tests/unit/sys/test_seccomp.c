@@ -191,6 +191,56 @@ static void questions_are_answered(void **state)
     assert_int_equal(r, 0);
 }
 
+/* It finds what it is given at the number that it is told. */
+static pid_t ask_for_descriptor(long cloexec)
+{
+    pid_t pid = fork();
+
+    if (pid != 0)
+        return pid;
+    int fd = call(0, 0);
+    int flags = fd < 0 ? -1 : fcntl(fd, F_GETFD);
+    _exit(flags == (cloexec ? FD_CLOEXEC : 0) && write(fd, "x", 1) == 1 ? 0 : 1);
+}
+
+static int give_to_children(void)
+{
+    struct sys_seccomp_call asked;
+    char byte = 0;
+    int ends[2];
+
+    if (sys_no_new_privs() < 0 || pipe2(ends, O_CLOEXEC) < 0)
+        return 1;
+    int listener = sys_seccomp_load_listen(asking, ARRAY_LEN(asking));
+    if (listener == -ENOSYS || listener == -EINVAL)
+        return 77;
+    for (int i = 0; i < 2; i++) {
+        pid_t pid = ask_for_descriptor(i);
+
+        if (!is_asked(listener) || sys_seccomp_receive(listener, &asked) != 0)
+            return 2;
+        if (sys_seccomp_give(listener, asked.id + 1, ends[1], i) != -ENOENT ||
+            sys_seccomp_give(listener, asked.id, 1 << 20, i) != -EBADF)
+            return 3;
+        int fd = sys_seccomp_give(listener, asked.id, ends[1], i);
+        if (fd < 0 || sys_seccomp_answer(listener, asked.id, fd) != 0)
+            return 4;
+        if (read(ends[0], &byte, 1) != 1 || byte != 'x' || ended(pid) != 0)
+            return 5;
+    }
+    return 0;
+}
+
+static void descriptors_are_given(void **state)
+{
+    int r = in_child(give_to_children);
+
+    if (r == 77)
+        SKIP("this kernel has no listeners");
+    assert_int_equal(r, 0);
+    assert_int_equal(sys_seccomp_give(1 << 20, 1, 0, false), -EBADF);
+}
+
 /* Killed while they wait: one before its question was taken, one after. */
 static int listen_to_the_dead(void)
 {
@@ -208,6 +258,7 @@ static int listen_to_the_dead(void)
     if (kill(pid, SIGKILL) < 0 || ended(pid) != -SIGKILL)
         return 3;
     if (sys_seccomp_waits(listener, asked.id) ||
+        sys_seccomp_give(listener, asked.id, 0, false) != -ENOENT ||
         sys_seccomp_answer(listener, asked.id, 0) != -ENOENT)
         return 4;
 
@@ -268,7 +319,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_filter_is_put_on),     cmocka_unit_test(filters_that_are_refused),
         cmocka_unit_test(questions_are_answered), cmocka_unit_test(askers_may_die),
-        cmocka_unit_test(nobody_to_ask),
+        cmocka_unit_test(nobody_to_ask),          cmocka_unit_test(descriptors_are_given),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
