@@ -21,12 +21,12 @@ void notify_init(struct notify *notify, const struct plan *plan, dev_t own)
     memset(notify, 0, sizeof *notify);
     notify->plan = plan;
     notify->own = own;
-    for (size_t i = 0; i < PROTO_LISTENERS_MAX; i++) {
+    for (size_t i = 0; i < PROTO_LISTENERS_MAX; i++)
         notify->listeners[i].fd = -1;
-        notify->listeners[i].pair.ends[0] = -1;
-    }
     for (size_t i = 0; i < NOTIFY_PENDING; i++)
         notify->pending[i].sock = -1;
+    for (size_t i = 0; i < NOTIFY_PAIRS; i++)
+        notify->pairs[i].ends[0] = -1;
 }
 
 /* The index of a free place, PROTO_LISTENERS_MAX when there is none. */
@@ -54,17 +54,13 @@ void notify_add(struct notify *notify, int listener, uint32_t run)
     sys_seccomp_quick(listener);
 }
 
-static bool has_pair(const struct notify *notify, size_t index)
-{
-    return notify->listeners[index].pair.ends[0] >= 0;
-}
-
 size_t notify_poll_set(const struct notify *notify, struct pollfd *fds)
 {
     size_t count = 0;
 
     for (size_t i = 0; i < PROTO_LISTENERS_MAX; i++)
-        if (notify->listeners[i].fd >= 0 && !notify->listeners[i].ended && !has_pair(notify, i))
+        if (notify->listeners[i].fd >= 0 && !notify->listeners[i].ended &&
+            !notify->listeners[i].giving)
             fds[count++] = (struct pollfd){.fd = notify->listeners[i].fd, .events = POLLIN};
     for (size_t i = 0; i < NOTIFY_PENDING; i++)
         if (notify->pending[i].sock >= 0 && !notify->pending[i].retry)
@@ -74,8 +70,8 @@ size_t notify_poll_set(const struct notify *notify, struct pollfd *fds)
 
 int notify_timeout(const struct notify *notify)
 {
-    for (size_t i = 0; i < PROTO_LISTENERS_MAX; i++)
-        if (has_pair(notify, i))
+    for (size_t i = 0; i < NOTIFY_PAIRS; i++)
+        if (notify->pairs[i].ends[0] >= 0)
             return 0; /* giving it away sleeps as well */
     for (size_t i = 0; i < NOTIFY_PENDING; i++)
         if (notify->pending[i].sock >= 0)
@@ -133,6 +129,20 @@ static struct notify_pending *free_pending(struct notify *notify)
     return NULL;
 }
 
+static int begin_pair(struct notify *notify, size_t index, const struct sys_seccomp_call *call)
+{
+    struct notify_pair *pair = notify->pairs;
+
+    while (pair < notify->pairs + NOTIFY_PAIRS && pair->ends[0] >= 0)
+        pair++;
+    if (pair == notify->pairs + NOTIFY_PAIRS)
+        return -EAGAIN;
+    int r = notify_pair(notify->listeners[index].fd, call, pair);
+    pair->listener = index;
+    notify->listeners[index].giving = r == NOTIFY_LATER;
+    return r;
+}
+
 static void serve_call(struct notify *notify, size_t index, const struct sys_seccomp_call *call)
 {
     int listener = notify->listeners[index].fd;
@@ -144,7 +154,7 @@ static void serve_call(struct notify *notify, size_t index, const struct sys_sec
     if (call->nr == SYS_connect)
         r = pending ? notify_connect(notify, listener, call, pending, &violation) : -EAGAIN;
     else if (is_pair)
-        r = notify_pair(listener, call, &notify->listeners[index].pair);
+        r = begin_pair(notify, index, call);
     if (r == NOTIFY_LATER)
         return;
     /* Told first: its maker waits, and can be looked at. */
@@ -189,18 +199,21 @@ static void serve_pending(struct notify_pending *pending)
 static void serve_pairs(struct notify *notify)
 {
     size_t index = notify->turn;
-    size_t left = PROTO_LISTENERS_MAX;
+    size_t left = NOTIFY_PAIRS;
 
     do
-        index = (index + 1) % PROTO_LISTENERS_MAX;
-    while (!has_pair(notify, index) && --left > 0);
+        index = (index + 1) % NOTIFY_PAIRS;
+    while (notify->pairs[index].ends[0] < 0 && --left > 0);
     if (left == 0)
         return;
     notify->turn = index;
-    struct notify_pair *pair = &notify->listeners[index].pair;
-    int r = notify_pair_again(notify->listeners[index].fd, pair);
-    if (r != NOTIFY_LATER)
-        sys_seccomp_answer(notify->listeners[index].fd, pair->call.id, r);
+    struct notify_pair *pair = &notify->pairs[index];
+    int listener = notify->listeners[pair->listener].fd;
+    int r = notify_pair_again(listener, pair);
+    if (r == NOTIFY_LATER)
+        return;
+    notify->listeners[pair->listener].giving = false;
+    sys_seccomp_answer(listener, pair->call.id, r);
 }
 
 void notify_serve(struct notify *notify, const struct pollfd *fds, size_t count)

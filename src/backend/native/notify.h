@@ -21,6 +21,9 @@
 
 #define NOTIFY_PENDING 16
 
+/* Runs with a pair that its caller has yet to take; all of this is written to when a sandbox begins. */
+#define NOTIFY_PAIRS 8
+
 /* A connect() that could not be finished at once; its caller waits. */
 struct notify_pending {
     int sock;     /* -1: free */
@@ -37,8 +40,9 @@ struct notify_pending {
  * callers from running keeps no other run waiting.
  */
 struct notify_pair {
-    int ends[2]; /* -1: there is none */
-    int number;  /* that the caller has for the first end; less than 0: none yet */
+    int ends[2];     /* -1: there is none */
+    int number;      /* that the caller has for the first end; less than 0: none yet */
+    size_t listener; /* its index */
     struct sys_seccomp_call call;
 };
 
@@ -48,11 +52,12 @@ struct notify {
     struct {
         int fd; /* -1: free */
         uint32_t run;
-        bool ended;              /* to be closed when there is time */
-        struct notify_pair pair; /* when there is one nothing else is heard here */
+        bool ended;  /* to be closed when there is time */
+        bool giving; /* a pair, which its caller has yet to take: nothing else is heard here */
     } listeners[PROTO_LISTENERS_MAX];
-    size_t turn; /* the listener whose pair was tried last */
     struct notify_pending pending[NOTIFY_PENDING];
+    struct notify_pair pairs[NOTIFY_PAIRS];
+    size_t turn; /* the pair that was tried last */
     void (*report)(void *arg, uint32_t run, const struct proto_violation *violation);
     void *arg;
 };
