@@ -8,12 +8,12 @@
 
 #define K_IOPRIO_WHO_PROCESS 1
 
-void sys_standing_read(struct sys_standing *ret)
+void sys_standing_read(pid_t pid, struct sys_standing *ret)
 {
     memset(ret, 0, sizeof *ret);
     for (int what = 0; what < SYS_LIMITS; what++)
-        SYS_RAW(SYS_getrlimit, what, &ret->limits[what]);
-    SYS_RAW(SYS_sched_getattr, 0, &ret->schedule, sizeof ret->schedule, 0);
-    SYS_RAW(SYS_sched_getaffinity, 0, sizeof ret->processors, ret->processors);
-    ret->io_priority = SYS_RAW(SYS_ioprio_get, K_IOPRIO_WHO_PROCESS, 0);
+        SYS_RAW(SYS_prlimit64, pid, what, NULL, &ret->limits[what]);
+    SYS_RAW(SYS_sched_getattr, pid, &ret->schedule, sizeof ret->schedule, 0);
+    SYS_RAW(SYS_sched_getaffinity, pid, sizeof ret->processors, ret->processors);
+    ret->io_priority = SYS_RAW(SYS_ioprio_get, K_IOPRIO_WHO_PROCESS, pid);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdint.h>
+#include <sys/types.h>
 
 #define SYS_LIMITS 16       /* RLIMIT_* are below this */
 #define SYS_PROCESSORS 1024 /* on a machine with more, which it may use is not told */
@@ -28,5 +29,5 @@ struct sys_standing {
     uint64_t processors[SYS_PROCESSORS / 64];
 };
 
-/* Of this process. What the kernel does not tell is 0; errno is left alone. */
-void sys_standing_read(struct sys_standing *ret);
+/* Of a process, 0: this one. What the kernel does not tell is 0; errno is left alone. */
+void sys_standing_read(pid_t pid, struct sys_standing *ret);

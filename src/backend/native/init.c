@@ -311,6 +311,7 @@ static void report_exit(struct init *init, pid_t pid, const struct sys_exit *end
             _exit(0);
         fd_close(&run->held[0]);
         fd_close(&run->held[1]);
+        init_check_spare(init);
         return;
     }
 }

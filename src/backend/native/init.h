@@ -48,12 +48,12 @@ unsigned init_mount_flags(const struct plan_mount *mount);
 int init_landlock_build(const struct plan *plan, uint32_t *ret_index);
 
 /*
- * limits.c: lower one limit of this process, or all that each command has; and whether this process, which came
- * from init as *init was then, has exactly those, and is scheduled as init was.
+ * limits.c: lower one limit of this process, or all that each command has; and whether a process (0: this one),
+ * which came from init as *init was then, has exactly those, and is scheduled as init was.
  */
 int init_limit_set(int what, uint64_t value);
 int init_limits_set(const struct plan *plan);
-bool init_limits_hold(const struct plan *plan, const struct sys_standing *init);
+bool init_limits_hold(const struct plan *plan, const struct sys_standing *init, pid_t pid);
 
 /* spawn.c: start a command. */
 struct init_spawn {
@@ -77,7 +77,9 @@ struct init_spawn {
     enum proto_exec_step step; /* out */
 
     /* Of a spare: a child that has put everything on and waits for its command. */
-    struct sys_standing init; /* as init was when it was made; not of the first */
+    const struct sys_standing *init; /* as it was when the spare was made; not of the first */
+    bool waits;                      /* it has come that far */
+    bool checked; /* since the last command ended nobody who did so has changed it */
     bool first;  /* it is there from the beginning, and makes the network if there is one to make */
     int table;   /* with that one: a lock on the descriptors, which init puts into their places */
     int placed;  /* for that one: they are there, and will stay */

@@ -82,12 +82,12 @@ int init_limits_set(const struct plan *plan)
     return r;
 }
 
-bool init_limits_hold(const struct plan *plan, const struct sys_standing *init)
+bool init_limits_hold(const struct plan *plan, const struct sys_standing *init, pid_t pid)
 {
     struct sys_standing wanted = *init;
     struct sys_standing now;
 
-    sys_standing_read(&now);
+    sys_standing_read(pid, &now);
     for (int what = 0; what < SYS_LIMITS; what++)
         lower(&wanted.limits[what], limit_of(plan, what));
     /* Where these are a limit, only init_limits_set() can have chosen them. */

@@ -259,9 +259,11 @@ SYS_OWN_STACK static int spare_main(void *arg)
     r = ret_errno(unshare(CLONE_FS));
     if (r < 0)
         fail(spawn, EXEC_STEP_LOCKS, r);
+    __atomic_store_n(&spawn->waits, true, __ATOMIC_RELEASE);
     r = wait_for_go(spawn);
     /* A command that has ended since may have changed this process; the next one is as it should be. */
-    if (r == 0 && !spawn->first && !init_limits_hold(spawn->plan, &spawn->init))
+    if (r == 0 && !spawn->first && !spawn->checked &&
+        !init_limits_hold(spawn->plan, spawn->init, 0))
         _exit(127);
     if (r == 0)
         r = join_groups(spawn);

@@ -60,7 +60,10 @@ int init_make_spare(struct init *init)
     if (!init->plan->lasting || init->spare_pid)
         return 0;
     init->spare = init_new_spawn(init);
-    sys_standing_read(&init->spare.init);
+    if (!init->standing_known)
+        sys_standing_read(0, &init->standing);
+    init->standing_known = true;
+    init->spare.init = &init->standing;
     int pid = init_spawn_prepare(&init->spare);
     init_set_spare(init, pid < 0 ? 0 : pid);
     return pid < 0 ? pid : 0;
@@ -71,6 +74,14 @@ void init_drop_spare(struct init *init)
     init_set_spare(init, 0);
     if (init->spare.listener >= 0)
         close(init->spare.listener);
+}
+
+void init_check_spare(struct init *init)
+{
+    struct init_spawn *spare = &init->spare;
+
+    if (init->spare_pid && __atomic_load_n(&spare->waits, __ATOMIC_ACQUIRE))
+        spare->checked = init_limits_hold(init->plan, spare->init, init->spare_pid);
 }
 
 /* Returns the pid, 0 when there is none to use. One that fails or was killed as a spare is not one. */
@@ -90,6 +101,7 @@ static pid_t use_spare(struct init *init, struct init_spawn *spawn)
     spare->join_count = spawn->join_count;
     init_set_spare(init, 0); /* a command from its first moment on */
     if (!init_spawn_spare(spare, pid)) {
+        init->standing_known = false; /* it may be init that somebody outside has changed */
         init_drop_spare(init);
         return 0;
     }

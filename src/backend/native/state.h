@@ -67,10 +67,12 @@ struct init {
     uint64_t step_ns[STEP_COUNT];
     uint64_t last_ns;
     struct init_run runs[PROTO_RUNS_MAX];
-    char *stack;             /* of the child that shares our memory until it is a command */
-    struct init_spawn spare; /* the first command, and in a sandbox that lasts the next */
-    pid_t spare_pid;         /* 0: there is none */
-    uint32_t spares;         /* that there have been */
+    char *stack;                  /* of the child that shares our memory until it is a command */
+    struct init_spawn spare;      /* the first command, and in a sandbox that lasts the next */
+    pid_t spare_pid;              /* 0: there is none */
+    uint32_t spares;              /* that there have been */
+    struct sys_standing standing; /* ours */
+    bool standing_known;
 
     /* Last, and never cleared: every page of it that is touched costs a fault. */
     union {
@@ -118,6 +120,9 @@ struct init_spawn init_new_spawn(struct init *init);
 int init_make_spare(struct init *init);
 void init_drop_spare(struct init *init);
 void init_set_spare(struct init *init, pid_t pid);
+
+/* A command has ended: see whether the spare is as it was made. Now, while nobody waits for it. */
+void init_check_spare(struct init *init);
 
 /* Start the command of a request, and answer it. */
 void init_start(struct init *init, const struct proto_request *request, size_t len, int *fds,
