@@ -62,6 +62,16 @@ bool arena_failed(const struct arena *arena)
     return arena->failed;
 }
 
+const void *arena_next_chunk(const struct arena *arena, const void *chunk, size_t *ret_size)
+{
+    const struct arena_chunk *next = chunk ? ((const struct arena_chunk *)chunk)->next
+                                           : arena->chunks;
+
+    if (next)
+        *ret_size = next->size;
+    return next;
+}
+
 /*
  * Larger ones come from the kernel, which hands out zeroed memory. The first chunk will be filled, so that
  * its pages are asked for all at once; that costs a fraction of a fault for each.

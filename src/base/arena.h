@@ -24,6 +24,12 @@ void arena_init_for(struct arena *arena, size_t size);
 void arena_clear(struct arena *arena);
 bool arena_failed(const struct arena *arena);
 
+/*
+ * The pieces of memory that an arena has: the one after `chunk`, the first after NULL. Returns NULL after the
+ * last.
+ */
+const void *arena_next_chunk(const struct arena *arena, const void *chunk, size_t *ret_size);
+
 /* Zeroed, aligned for any type. NULL when out of memory. */
 void *arena_alloc(struct arena *arena, size_t size);
 char *arena_strdup(struct arena *arena, const char *text);

@@ -361,6 +361,7 @@ static int wait_for_work(struct init *init, struct pollfd *fds, nfds_t count)
             sched_yield(); /* to the engine, which may be waiting for this processor */
         notify_drop_ended(&init->notify);
         init_make_spare(init);
+        init_shed(init);
     }
     return poll(fds, count, patience(init));
 }

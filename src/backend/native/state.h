@@ -73,6 +73,7 @@ struct init {
     uint32_t spares;              /* that there have been */
     struct sys_standing standing; /* ours */
     bool standing_known;
+    bool shed; /* the caller's memory is not here any more */
 
     /* Last, and never cleared: every page of it that is touched costs a fault. */
     union {
@@ -103,6 +104,9 @@ void init_answer_well(struct init *init, struct proto_answer message, int termin
 
 /* The last step of the set-up is done, or nothing will ever run. */
 void init_must_be_ready(struct init *init);
+
+/* shed.c: let go of what the caller has in memory, once. */
+void init_shed(struct init *init);
 
 /* See to what is hidden, protected or must not come to be. */
 void init_look(struct init *init);
