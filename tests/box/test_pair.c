@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pairs of unix datagram sockets: they work as the kernel's do, wherever a sandbox has unix sockets. */
+#include <sys/stat.h>
+
 #include "drive.h"
 
 static void messages_stay_apart(void)
@@ -63,8 +65,13 @@ static void bad_memory_leaves_nothing(void)
 
 static void the_limit_of_descriptors_counts(void)
 {
-    CHECK_TEXT("limit 0: 5 pairs, EMFILE, 0 left behind\n"
-               "limit 1: 5 pairs, EMFILE, 0 left behind\n",
+    struct stat st;
+
+    /* Before 6.2 the kernel does not tell beforehand how many a process has. */
+    REQUIRE(stat("/proc/self/fd", &st) == 0);
+    CHECK_TEXT(box_text("limit 0: 5 pairs, EMFILE, 0 left behind\n"
+                        "limit 1: 5 pairs, EMFILE, %d left behind\n",
+                        st.st_size == 0),
                drive_out(NULL, PAYLOAD("pair-limit")));
 }
 
