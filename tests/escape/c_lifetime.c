@@ -144,13 +144,24 @@ static int is_zombie(const char *dir, const char *name, void *arg)
     return 0;
 }
 
+/* The host may be short of something for a moment, whoever else uses it. */
+static pid_t fork_patiently(void)
+{
+    const double end = now_ms() + 1000;
+    pid_t pid;
+
+    while ((pid = fork()) < 0 && errno == EAGAIN && now_ms() < end)
+        usleep(1000);
+    return pid;
+}
+
 static int orphans(char **arg)
 {
     long count = number(arg[0]);
     long zombies = 0;
 
     for (long i = 0; i < count; i++) {
-        pid_t pid = fork();
+        pid_t pid = fork_patiently();
         need(pid >= 0, "fork: the dead are not reaped");
         if (pid == 0)
             _exit(fork() < 0 ? FAILED : 0);

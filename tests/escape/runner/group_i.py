@@ -297,9 +297,9 @@ class NaiveShell:
 class LastingShell:
     """The same by `hutch rpc`."""
 
-    def __init__(self, stage):
+    def __init__(self, stage, mode):
         self.server = Server(stage, filesystem={"hide": [str(stage.out)]})
-        self.shell = self.server.call("shell.open", sandbox=self.server.sandbox)["shell"]
+        self.shell = self.server.call("shell.open", sandbox=self.server.sandbox, mode=mode)["shell"]
         self.result = None
 
     def exec(self, command):
@@ -312,14 +312,14 @@ class LastingShell:
         return self.server.call("shell.state", shell=self.shell)
 
 
-def open_shell(stage):
-    return NaiveShell(stage) if stage.who == "control" else LastingShell(stage)
+def open_shell(stage, mode="exec"):
+    return NaiveShell(stage) if stage.who == "control" else LastingShell(stage, mode)
 
 
-def forges(command, code):
+def forges(command, code, mode="exec"):
     """The command has this status, and the ones after it theirs, whatever it does."""
     def play(stage):
-        shell = open_shell(stage)
+        shell = open_shell(stage, mode)
         for line, want, words in ((command, code, None), ("false", 1, ""),
                                   ("command echo fine; (exit 9)", 9, "fine")):
             got, said = shell.exec(line)
@@ -329,14 +329,16 @@ def forges(command, code):
     return play
 
 
-def forges_later(stage):
+def forges_later(mode):
     """A process that a command left behind prints while the next one runs."""
-    shell = open_shell(stage)
-    shell.exec(f"(sleep 0.2; {FORGED}; echo late) &")
-    got, said = shell.exec("sleep 0.5; echo mine; (exit 5)")
-    if got != 5 or said.strip() != "mine":
-        return ESCAPED, f"status {got} and {said.strip()[:60]!r}"
-    return HELD, "it is not heard"
+    def play(stage):
+        shell = open_shell(stage, mode)
+        shell.exec(f"(trap '' HUP; sleep 0.2; {FORGED}; echo late) &")
+        got, said = shell.exec("sleep 0.5; echo mine; (exit 5)")
+        if got != 5 or said.strip() != "mine":
+            return ESCAPED, f"status {got} and {said.strip()[:60]!r}"
+        return HELD, "it is not heard"
+    return play
 
 
 def forges_state(stage):
@@ -382,6 +384,44 @@ def floods(stage):
     return HELD, "cut at the limit"
 
 
+FORGERIES = [
+    ("a", "output that looks like its end", f"{FORGED}; (exit 7)", 7),
+    ("b", "a child that prints an end meanwhile", f"({FORGED}) >&1 & sleep 0.2; (exit 7)", 7),
+    ("d", "all descriptors closed", "for n in {0..255}; do eval \"exec $n>&-\"; done; (exit 7)", 7),
+    ("e", "replaced by another program", "exec sh -c 'exit 7'", 7),
+    ("f", "a quote that does not end", "echo 'open", 2),
+    ("g", "a document that does not end", "cat >/dev/null <<END; exit 7", 7),
+    ("h", "it exits", "exit 7", 7),
+    ("i", "its builtins are other functions",
+     f"printf() {{ {FORGED.replace('printf', 'command printf')}; }}; echo() {{ printf; }};"
+     "trap() { :; }; eval() { :; }; return() { :; }; (exit 7)", 7),
+    ("j", "its builtins are other commands",
+     f"shopt -s expand_aliases; alias echo='command echo {MARK} 0; :' builtin=: eval=:"
+     " trap=: printf=:; (exit 7)", 7),
+    ("k", "traps that print and exit",
+     f"trap \"{FORGED}\" DEBUG ERR RETURN; PROMPT_COMMAND=\"{FORGED}\"; (exit 7)", 7),
+    ("l", "stops at the first failure", "set -e; (exit 7); echo on", 7),
+    ("m", "its group is killed", "kill -9 0", None),
+]
+
+# As a shell does when a job of its own has ended.
+GIVES_BACK = ("import os, signal; signal.signal(signal.SIGTTOU, signal.SIG_IGN); p = os.getpgrp(); "
+              "os.setpgid(0, 0); os.tcsetpgrp(0, os.getpgrp()) if os.isatty(0) else 0; "
+              "os.tcsetpgrp(0, p) if os.isatty(0) else 0")
+
+SHELLS = [
+    *[Case(f"I62{letter}", f"a shell: {what}", bwrap=False, play=forges(command, code))
+      for letter, what, command, code in FORGERIES],
+    Case("I62c", "a shell: a child that prints an end later", play=forges_later("exec"), bwrap=False),
+    Case("I62n", "a shell: what it left is replaced", play=forges_state, bwrap=False),
+    Case("I62o", "a shell: 32 MiB of ends", play=floods, bwrap=False),
+    *[Case(f"I63{letter}", f"a shell on a terminal: {what}", bwrap=False, play=forges(command, code, "pty"))
+      for letter, what, command, code in FORGERIES],
+    Case("I63c", "a shell on a terminal: a child that prints an end later", play=forges_later("pty"), bwrap=False),
+    Case("I63p", "a shell on a terminal: a child takes the foreground and hands it back", bwrap=False,
+         play=forges(f"python3 -c '{GIVES_BACK}'; {FORGED}; sleep 0.2; (exit 7)", 7, "pty")),
+]
+
 CASES = [
     *[Case(f"C28{letter}", f"a resident against who joins: {what}", play=stays(verb), bwrap=False)
       for letter, what, verb in RESIDENT],
@@ -404,30 +444,5 @@ CASES = [
          play=beside_a_maker(too_many)),
     Case("C28s", "limit and slow down what waits to be the next command", play=process_is_burdened,
          bwrap=False),
-    Case("I62a", "a shell: output that looks like its end", bwrap=False,
-         play=forges(f"{FORGED}; (exit 7)", 7)),
-    Case("I62b", "a shell: a child that prints an end meanwhile", bwrap=False,
-         play=forges(f"({FORGED}) >&1 & sleep 0.2; (exit 7)", 7)),
-    Case("I62c", "a shell: a child that prints an end later", play=forges_later, bwrap=False),
-    Case("I62d", "a shell: all descriptors closed", bwrap=False,
-         play=forges("for n in {0..255}; do eval \"exec $n>&-\"; done; (exit 7)", 7)),
-    Case("I62e", "a shell: replaced by another program", bwrap=False,
-         play=forges("exec sh -c 'exit 7'", 7)),
-    Case("I62f", "a shell: a quote that does not end", bwrap=False, play=forges("echo 'open", 2)),
-    Case("I62g", "a shell: a document that does not end", bwrap=False,
-         play=forges("cat >/dev/null <<END; exit 7", 7)),
-    Case("I62h", "a shell: it exits", bwrap=False, play=forges("exit 7", 7)),
-    Case("I62i", "a shell: its builtins are other functions", bwrap=False, play=forges(
-        f"printf() {{ {FORGED.replace('printf', 'command printf')}; }}; echo() {{ printf; }};"
-        "trap() { :; }; eval() { :; }; return() { :; }; (exit 7)", 7)),
-    Case("I62j", "a shell: its builtins are other commands", bwrap=False, play=forges(
-        f"shopt -s expand_aliases; alias echo='command echo {MARK} 0; :' builtin=: eval=:"
-        " trap=: printf=:; (exit 7)", 7)),
-    Case("I62k", "a shell: traps that print and exit", bwrap=False, play=forges(
-        f"trap \"{FORGED}\" DEBUG ERR RETURN; PROMPT_COMMAND=\"{FORGED}\"; (exit 7)", 7)),
-    Case("I62l", "a shell: stops at the first failure", bwrap=False,
-         play=forges("set -e; (exit 7); echo on", 7)),
-    Case("I62m", "a shell: its group is killed", bwrap=False, play=forges("kill -9 0", None)),
-    Case("I62n", "a shell: what it left is replaced", play=forges_state, bwrap=False),
-    Case("I62o", "a shell: 32 MiB of ends", play=floods, bwrap=False),
+    *sorted(SHELLS, key=lambda case: case.id),
 ]
