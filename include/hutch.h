@@ -466,7 +466,10 @@ HUTCH_API int hutch_run_fd(struct hutch_run *run);
  */
 HUTCH_API int hutch_run_step(struct hutch_run *run, int timeout_ms, struct hutch_error *err);
 
-/* Send a signal to the command and its process group. */
+/*
+ * Send a signal to the command and its process group; SIGSTOP and SIGCONT, where the sandbox is the run's own, to
+ * all of its processes.
+ */
 HUTCH_API int hutch_run_signal(struct hutch_run *run, int signal, struct hutch_error *err);
 
 /*

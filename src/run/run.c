@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run/run.h"
 
+#include <signal.h>
 #include <stdlib.h>
 
 #include "base/err.h"
@@ -181,7 +182,10 @@ int run_signal(struct hutch_run *run, int signal, struct hutch_error *err)
         return 0;
     if (!run->box)
         return run_no_box(err);
-    return run->box->sandbox->ops->signal(run->box->sandbox, run->id, signal, SCOPE_GROUP, err);
+    /* Limits that are looked at are kept by who steps it: a sandbox that is stopped must be so whole. */
+    bool whole = run->owner && (signal == SIGSTOP || signal == SIGCONT);
+    struct sandbox *sandbox = run->box->sandbox;
+    return sandbox->ops->signal(sandbox, run->id, signal, whole ? SCOPE_ALL : SCOPE_GROUP, err);
 }
 
 int run_result(struct hutch_run *run, struct hutch_result **ret, struct hutch_error *err)

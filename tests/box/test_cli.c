@@ -333,12 +333,12 @@ static pid_t find_inner(void)
     return pid;
 }
 
+#define TALK "echo ready; read line; echo \"$line\""
+
 /* Ctrl-Z: without us nobody would keep the limits of a command that goes on. */
-static void a_stop_is_the_commands_too(void)
+static void check_stop(const char *const *args)
 {
-    struct drive_child child = drive_start(
-        LIST("run", "--", "sh", "-c", "echo ready; read line; echo \"$line\"", "sh", box.id),
-        own_group, NULL);
+    struct drive_child child = drive_start(args, own_group, NULL);
     struct inner inner;
     int status = 0;
 
@@ -357,6 +357,14 @@ static void a_stop_is_the_commands_too(void)
     struct drive_end end = drive_finish(&child, "done\n", 5);
     CHECK_TEXT("done\n", end.out);
     CHECK_INT(0, end.status);
+}
+
+static void a_stop_is_the_commands_too(void)
+{
+    check_stop(LIST("run", "--", "sh", "-c", TALK, "sh", box.id));
+    /* Wherever its processes have gone. */
+    check_stop(LIST("run", "--", "sh", "-c",
+                    "setsid sh -c \"$1\" sh \"${0#sh}\"; :", box_text("sh%s", box.id), TALK));
 }
 
 /* A zombie has none pending either. */

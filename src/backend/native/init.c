@@ -216,8 +216,8 @@ static void serve_signal(struct init *init, const struct proto_request *request)
 {
     if (request->scope == SCOPE_ALL) {
         kill(-1, request->signal);
-        /* What is stopped would not get it. */
-        kill(-1, SIGCONT);
+        if (request->signal != SIGSTOP)
+            kill(-1, SIGCONT); /* what is stopped would not get it */
         return;
     }
     for (size_t i = 0; i < PROTO_RUNS_MAX; i++) {
