@@ -289,7 +289,7 @@ static void deaf_child(void)
     struct hutch_result *result = NULL;
 
     command.argv = SH(script);
-    command.timeout_ms = 500;
+    command.timeout_ms = 2500; /* a slow machine takes a while to be ready */
     REQUIRE(hutch_sandbox_exec(sandbox, &command, &result, &err) == 0);
     CHECK_INT(HUTCH_TIMEOUT, result->reason);
     CHECK_TEXT("ready\n", result->stdout_data);
