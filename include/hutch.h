@@ -588,10 +588,11 @@ HUTCH_API void hutch_sandbox_close(struct hutch_sandbox *sandbox);
 
 /*
  * Files read and changed from outside, without a command. A path leads where it would lead a command in
- * the sandbox, and what a command may not do there is refused: paths are absolute inside, or relative to
- * where commands start; what the policy hides and protects is hidden and protected. Other than for a
+ * the sandbox, and what a command may not do there is refused: paths are absolute inside, or relative
+ * to where commands start; what the policy hides and protects is hidden and protected. Other than for a
  * command, neither the magic links of /proc are followed nor its files about processes read, and only
- * regular files are opened: nothing waits for a FIFO or wakes a device. Slashes at the end of a path say nothing. Names are bytes, not text.
+ * regular files are opened: nothing waits for a FIFO or wakes a device. Slashes at the end of a path
+ * say nothing. Names are bytes, not text.
  *
  * For every function here:
  *  - On success the caller owns *ret; free it with hutch_file_free(). It may outlive the sandbox.
@@ -899,16 +900,16 @@ HUTCH_API int hutch_file_download(struct hutch_sandbox *sandbox, const char *con
  * aliases. A command has ended when its process has: nothing that it prints, and no process that it
  * leaves behind, can pretend that. Its result is an ordinary one.
  *
- * State is saved when the shell ends in order (also by `exit`, a failed command under `set -e`, a syntax
- * error). A command that keeps its shell from that (`exec`, SIGKILL, `exit` with an EXIT trap of its own, a
- * full disk, more than 8 MiB of state) saves nothing: the next one begins with the last state that was
- * saved, and hutch_shell_state() says so. After a time-out it is the one or the other: that begins with
- * SIGTERM, at which bash saves what it has by then unless it is deaf to it, and other shells do not. A state that a shell cannot take back (variables
- * it needs itself were made read-only) costs the next command, which then ends with status 1 or 2 without
- * having run; that state is dropped. Traps, jobs, limits set by `ulimit` and
- * positional parameters are not carried over; where the shell is not bash, functions neither. The state
- * is kept in the sandbox's own /tmp: code that runs there can change it, as it can change every file
- * there, and it never has a meaning outside.
+ * State is saved when the shell ends in order (also by `exit`, a failed command under `set -e`, a
+ * syntax error). A command that keeps its shell from that (`exec`, SIGKILL, `exit` with an EXIT trap of
+ * its own, a full disk, more than 8 MiB of state) saves nothing: the next one begins with the last
+ * state that was saved, and hutch_shell_state() says so. After a time-out it is the one or the other:
+ * that begins with SIGTERM, at which bash saves what it has by then unless it is deaf to it, and other
+ * shells do not. A state that a shell cannot take back (variables it needs itself were made read-only)
+ * costs the next command, which then ends with status 1 or 2 without having run; that state is dropped.
+ * Traps, jobs, limits set by `ulimit` and positional parameters are not carried over; where the shell
+ * is not bash, functions neither. The state is kept in the sandbox's own /tmp: code that runs there can
+ * change it, as it can change every file there, and it never has a meaning outside.
  *
  * HUTCH_SHELL_PTY: the same on a terminal, for programs that want one. Every command has a new one, as its
  * standard streams and its controlling terminal; its end is that of its process here too. The terminal is
@@ -946,10 +947,10 @@ struct hutch_shell_options {
     }
 
 /*
- * Open a shell. `options` may be NULL. Events of the shell and its runs go to `on_event`, with the shell's id;
- * that a run has started with the command as it was given (`argv`: the shell, "-c", the command; of an
- * interactive one the shell and "-i"). When `on_event` is NULL, those of the runs of HUTCH_SHELL_EXEC go to the sandbox's, as
- * of any other run, and there are no others.
+ * Open a shell. `options` may be NULL. Events of the shell and its runs go to `on_event`, with the
+ * shell's id; that a run has started with the command as it was given (`argv`: the shell, "-c", the
+ * command; of an interactive one the shell and "-i"). When `on_event` is NULL, those of the runs of
+ * HUTCH_SHELL_EXEC go to the sandbox's, as of any other run, and there are no others.
  *
  * On success the caller owns *ret; close it with hutch_shell_close() before the sandbox is closed.
  * HUTCH_ENOTFOUND when there is no such program or no such directory. Blocks for the time of a small
@@ -960,9 +961,10 @@ HUTCH_API int hutch_shell_open(struct hutch_sandbox *sandbox,
                                void *arg, struct hutch_shell **ret, struct hutch_error *err);
 
 /*
- * Run `command`, a text of the shell's language of at most 1 MiB, and wait for its end. Its input is empty; on
- * a terminal, what somebody types, who is not there: see hutch_shell_start(). `timeout_ms` is as in struct hutch_command. That it fails, is killed or makes no sense is a
- * result, not an error. HUTCH_EBUSY while another one runs.
+ * Run `command`, a text of the shell's language of at most 1 MiB, and wait for its end. Its input is
+ * empty; a terminal's is open, and nobody types while this waits: for a program that asks something use
+ * hutch_shell_start(). `timeout_ms` is as in struct hutch_command. That it fails, is killed or makes no
+ * sense is a result, not an error. HUTCH_EBUSY while another one runs.
  *
  * On success the caller owns *ret; free it with hutch_result_free(). Blocks. For where the shell is
  * afterwards see hutch_shell_state().
@@ -979,8 +981,9 @@ HUTCH_API int hutch_shell_start(struct hutch_shell *shell, const char *command, 
                                 struct hutch_error *err);
 
 /*
- * The run of the command that was started and not finished, or of the interactive shell. NULL when there
- * is none. To step, poll, signal and cancel it; with a PTY also to write to it, which is to type. It stays the shell's: do not free it, and do not take its result.
+ * The run of the command that was started and not finished, or of the interactive shell. NULL when
+ * there is none. To step, poll, signal and cancel it; with a PTY also to write to it, which is to type.
+ * It stays the shell's: do not free it, and do not take its result.
  */
 HUTCH_API struct hutch_run *hutch_shell_run(const struct hutch_shell *shell);
 

@@ -15,10 +15,11 @@
  *     began     the number of the last command that got as far as to run
  *
  * A command restores from the slot with the higher number and saves to the other one. Emptying its .ok
- * comes first: whatever stops a save half way (a kill, a full disk, `exec`) leaves the slot that
- * was good. A state that its shell cannot take back (some variables are better not read-only) ends the
- * shell before its command begins; `began` shows it, and the engine removes that .ok. The state is the sandbox's own data: it is only ever evaluated there, and the engine reads
- * nothing of it but .env, with bounds (saved.h).
+ * comes first: whatever stops a save half way (a kill, a full disk, `exec`) leaves the slot that was
+ * good. A state that its shell cannot take back (some variables are better not read-only) ends the
+ * shell before its command begins; `began` shows it, and the engine removes that .ok. The state is the
+ * sandbox's own data: it is only ever evaluated there, and the engine reads nothing of it but .env,
+ * with bounds (saved.h).
  *
  * Nothing here makes a system call.
  */
