@@ -455,10 +455,13 @@ static void one_at_a_time(void)
 static void a_run_that_fails_is_given_up(void)
 {
     struct hutch_command open_up = HUTCH_COMMAND_INIT;
+    struct hutch_sandbox_info info = HUTCH_SANDBOX_INFO_INIT;
     struct hutch_result *result = NULL;
     int r;
 
-    sandbox = drive_open(NULL);
+    /* In memory: where paths are watched init opens again what was closed to it. */
+    sandbox = drive_open(LIST("--workspace", "tmpfs"));
+    REQUIRE(hutch_sandbox_info(sandbox, &info, &err) == 0);
     open_shell(NULL);
     EXEC("V=kept; cd /usr; chmod 0 \"$OLDPWD\"", 0, "");
     for (int i = 0; i < 2; i++) {
@@ -471,7 +474,7 @@ static void a_run_that_fails_is_given_up(void)
     }
     CHECK(hutch_shell_exec(shell, "echo never", 0, &result, &err) < 0 && !result);
 
-    open_up.argv = LIST("chmod", "700", box.work);
+    open_up.argv = LIST("chmod", "700", info.cwd);
     open_up.cwd = "/";
     REQUIRE(hutch_sandbox_exec(sandbox, &open_up, &result, &err) == 0);
     CHECK_INT(0, result->status);
