@@ -43,7 +43,6 @@
 #include "sys/process.h"
 
 #define REPORTS_MAX 100
-#define COPY_SMALL_KIB 8192
 
 void init_step_done(struct init *init, enum proto_step step)
 {

@@ -26,8 +26,7 @@
 #include "sys/maps.h"
 #include "sys/process.h"
 
-/* Less is not worth the time, and many small mappings are not what makes a process large. */
-#define COPY_LARGE_KIB 8192
+/* Many small mappings are not what makes a process large. */
 #define MAPPING_LARGE ((uintptr_t)256 << 10)
 
 /* Around what is this thread's own; not all of it is needed. */
@@ -131,6 +130,6 @@ void init_shed(struct init *init)
     init->shed = true;
     sys_own_usage(&own);
     /* AddressSanitizer has its books in mappings like these. */
-    if (!BASE_ASAN && own.ru_maxrss >= COPY_LARGE_KIB && keep_what_init_needs(init, &kept))
+    if (!BASE_ASAN && own.ru_maxrss > COPY_SMALL_KIB && keep_what_init_needs(init, &kept))
         let_go_of_copy(&kept);
 }

@@ -31,6 +31,9 @@ enum init_fd {
 };
 
 #define STACK_BYTES (128 * 1024)
+
+/* A copy of the caller's memory of this size is less than programs are measured by, or worth letting go of. */
+#define COPY_SMALL_KIB 8192
 #define SLOTS_INLINE 1024
 
 /* Violations that were told, and those that were only counted. */

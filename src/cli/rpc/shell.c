@@ -88,14 +88,14 @@ static void add_run(struct server *server, struct server_shell *shell)
     run_add(server, run);
 }
 
-/* `command` NULL: the interactive shell, for which there is time. */
+/* `command` NULL: the interactive shell. */
 static int start(struct server *server, struct server_shell *shell, const char *command,
                  uint64_t timeout_ms, struct hutch_error *err)
 {
     int r = run_may_start(server, err);
 
     if (r == 0)
-        r = hutch_shell_start(shell->shell, command, command ? timeout_ms : HUTCH_UNKNOWN, err);
+        r = hutch_shell_start(shell->shell, command, timeout_ms, err);
     if (r != 0)
         return r;
     if (shell->run) /* an interactive shell that has ended: nobody waits for its result */
@@ -338,7 +338,7 @@ int method_shell_state(struct server *server, const struct call *call, struct hu
 static int begin_interactive(struct server *server, struct server_shell *shell,
                              struct hutch_error *err)
 {
-    return shell->used ? 0 : start(server, shell, NULL, 0, err);
+    return shell->used ? 0 : start(server, shell, NULL, HUTCH_UNKNOWN, err);
 }
 
 int method_shell_write(struct server *server, const struct call *call, struct hutch_error *err)
